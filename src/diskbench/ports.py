@@ -16,7 +16,8 @@ from diskbench.limits import RECORD_BYTES
 from diskbench.model.finding import Finding, Quota
 from diskbench.model.metrics import CloudMetric
 from diskbench.model.rental import Acquired, Claim, Found, LeaseEnd, Rental, Scope, SshAccess
-from diskbench.model.spec import Cell
+from diskbench.model.result import StepResult, Tick
+from diskbench.model.spec import Cell, Plan, Step
 from diskbench.visible import UNKNOWN
 
 if TYPE_CHECKING:
@@ -445,3 +446,23 @@ class Monitors(Protocol):
         nothing of such a disk. Raises DiskbenchError where it cannot be asked; the caller then goes
         on without."""
         ...
+
+
+class Watcher:
+    """Receives progress from the threads of the trials; its methods must not block. By itself it
+    shows nothing."""
+
+    def measuring(self, plan: Plan) -> None:
+        """The machine of a trial is there, and its plan is final: it is about to be measured."""
+
+    def step_started(self, trial_id: str, run_index: int, step: Step) -> None:
+        """A step is about to run."""
+
+    def tick(self, trial_id: str, tick: Tick) -> None:
+        """One second of the running step."""
+
+    def step_finished(self, trial_id: str, result: StepResult) -> None:
+        """A step is done and its rows are stored."""
+
+    def note(self, trial_id: str, text: str) -> None:
+        """A message for the user: a broken connection, a stop that takes effect."""

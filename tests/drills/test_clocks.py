@@ -22,8 +22,7 @@ from tests.rigs.waiting import until
 
 from diskbench.model.spec import Cell, TargetSpec
 from diskbench.store import schema
-from diskbench.store.campaigns import save_campaign
-from diskbench.store.cells import load_cells
+from diskbench.store.campaigns import load_cells, save_campaign
 from diskbench.store.clock import iso
 from diskbench.store.database import database_time, open_database
 from diskbench.store.executors import beat, register_executor

@@ -10,8 +10,7 @@ from tests.rigs.plans import make_plan, save_plan
 
 from diskbench.model.ids import short
 from diskbench.providers.fake.cloud import VARIABLE
-from diskbench.store.campaigns import find_campaign, save_campaign
-from diskbench.store.cells import run_cells
+from diskbench.store.campaigns import find_campaign, run_cells, save_campaign
 from diskbench.store.database import open_database
 from diskbench.store.leases import Lease, create_lease, list_leases
 from diskbench.store.query import find_runs

@@ -36,9 +36,9 @@ CHAINS: dict[str, tuple[tuple[str, ...], dict[str, Any]]] = {
         (
             "before diskbench.engine.matrix.campaign:claim_foreground 1",
             "after diskbench.engine.matrix.campaign:claim_foreground 1",
-            "after diskbench.engine.matrix.worker:feed 1",
+            "after diskbench.engine.matrix.worker:admit_cells 1",
             "after diskbench.engine.durable.cells:start 1",
-            "before diskbench.store.cells:claim_cell 1",
+            "before diskbench.store.campaigns:claim_cell 1",
             "before diskbench.store.rows:save_plans 1",
             "after diskbench.store.rows:save_plans 1",
         ),
@@ -237,7 +237,7 @@ def test_ctrl_c_once_gives_back_and_resume_measures_the_rest(chaos: Chaos, share
 @pytest.mark.parametrize(
     "moment",
     [
-        "after diskbench.engine.matrix.worker:feed 1",
+        "after diskbench.engine.matrix.worker:admit_cells 1",
         "after diskbench.engine.matrix.cells:LiveCells.open 1",
         MEASURE,
     ],

@@ -9,7 +9,7 @@ from ulid import ULID
 from diskbench.model.options import RentSpec
 from diskbench.model.result import Measurement, StepResult
 from diskbench.model.spec import SharedMachine
-from diskbench.store.cells import end_run_cell
+from diskbench.store.campaigns import end_run_cell
 from diskbench.store.database import transaction
 from diskbench.store.schema import run
 from diskbench.store.step_rows import save_step

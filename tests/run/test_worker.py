@@ -19,8 +19,7 @@ from diskbench.engine.matrix.status import fleet
 from diskbench.engine.processes import DEAD_AFTER_S
 from diskbench.model.campaign import CellRow, CellSeen
 from diskbench.model.result import StepResult
-from diskbench.store.campaigns import list_campaigns
-from diskbench.store.cells import load_cells
+from diskbench.store.campaigns import list_campaigns, load_cells
 from diskbench.store.database import open_database
 from diskbench.store.figures import load_headlines
 from diskbench.store.query import find_runs

@@ -112,7 +112,7 @@ def ab(**typed: Any) -> None:  # noqa: ANN401 - each has the type of its option
     previewed = preview(cells, open_books(), install_fio=typed["install_fio"])
     for _, error in previewed.refused:
         raise error
-    expected_s = sum(plan.expected_s for plan, _ in previewed.plans)
+    expected_s = sum(plan.expected_s for plan in previewed.plans)
     engine = database(typed["database_url"])
     measure_in_turn(engine, typed, series, expected_s)
     of_sides = (f"label.{SIDE}={side}" for side in series.sides)

@@ -15,7 +15,7 @@ from diskbench.cli.run_results import show_results
 from diskbench.engine.matrix.run_cells import TrialEnding, execute
 from diskbench.engine.session import Session
 from diskbench.engine.trial.release import left_behind, where
-from diskbench.engine.trial.stop import Stop, StopThenLeave, on_signals
+from diskbench.engine.trial.stop import Stop, on_signals, stop_then_leave
 from diskbench.errors import ConnectionLost, DiskbenchError, Interrupted, ReleaseFailed
 from diskbench.files import append_private, log_directory
 from diskbench.model.phase import StepPhases
@@ -73,7 +73,7 @@ def drive(
 
     endings: list[TrialEnding] = []
     try:
-        with on_signals(StopThenLeave(stop, stopping, left)):
+        with on_signals(stop_then_leave(stop, stopping, left)):
             begin()
             displays.append(_display(session, plans, quiet=show.quiet))
             try:

@@ -23,15 +23,14 @@ from diskbench.engine.matrix.matrix_file import MatrixFile, outlook_of, seed_of
 from diskbench.engine.matrix.status import matrix_status
 from diskbench.engine.matrix.worker import TICK_S, Worker
 from diskbench.engine.session import Session
-from diskbench.engine.trial.stop import StopThenLeave, on_signals
+from diskbench.engine.trial.stop import on_signals, stop_then_leave
 from diskbench.model.campaign import MatrixStatus
 from diskbench.model.ids import short
 from diskbench.plan.outlook import MatrixOutlook
 from diskbench.providers.registry import Providers
 from diskbench.report.assemble.view import view_of
 from diskbench.results.refreshed_catalogue import open_books
-from diskbench.store.campaigns import CampaignRow, find_campaign, load_campaign
-from diskbench.store.cells import load_cells
+from diskbench.store.campaigns import CampaignRow, find_campaign, load_campaign, load_cells
 from diskbench.store.leases import list_leases
 from diskbench.store.machines import list_machines
 from diskbench.store.query import find_runs
@@ -96,7 +95,7 @@ def foreground(
         return bool(open_ones)
 
     try:
-        with on_signals(StopThenLeave(worker.stop, stopping, left)):
+        with on_signals(stop_then_leave(worker.stop, stopping, left)):
             worker.launch()
             worker.wake.set()
             if quiet:

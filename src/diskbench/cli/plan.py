@@ -10,7 +10,7 @@ import typer
 from diskbench.cli.messages import print_error
 from diskbench.cli.run_command import Request, asked_for, with_run_options
 from diskbench.cli.terminal import print_json
-from diskbench.engine.trial.planning import Previewed, preview
+from diskbench.engine.trial.planning import Prepared, preview
 from diskbench.model.outcome import problem_of
 from diskbench.plan.cost import PlanDocument, PricedPlan, RefusedPlan, cost_of_plan
 from diskbench.report.terminal.plan_text import render_plan
@@ -42,19 +42,20 @@ def plan(**typed: Any) -> None:  # noqa: ANN401 - the options of `run`, each wit
 command_for = partial(with_run_options, plan)
 
 
-def print_text(previewed: Previewed) -> None:
+def print_text(previewed: Prepared) -> None:
     """The plans for a person, then what cannot be measured, on stderr."""
     if previewed.plans:
-        typer.echo(render_plan([draft for draft, _ in previewed.plans]))
+        typer.echo(render_plan(previewed.plans))
     for cell, error in previewed.refused:
         print_error(error, prefix=f"{cell.address}: " if cell.address else "")
 
 
-def print_document(previewed: Previewed) -> None:
+def print_document(previewed: Prepared) -> None:
     """The plans, and what cannot be measured, as one JSON document."""
     trials, refused = [], []
-    for draft, was_asked in previewed.plans:
+    for draft in previewed.plans:
         cost, longest = cost_of_plan(draft), cost_of_plan(draft, longest=True)
+        was_asked = draft.trial_id not in previewed.unasked
         trials.append(PricedPlan(plan=draft, asked=was_asked, cost=cost, longest_cost=longest))
     for cell, error in previewed.refused:
         where = {"address": cell.address, "replicate": cell.replicate}

@@ -162,8 +162,8 @@ def _known(name: str, manifest: Manifest, labels: Mapping[str, str]) -> str:
 def _left(left_out: Sequence[Left]) -> list[str]:
     """One line per reason, with the files that were not imported."""
     by_reason: dict[str, list[str]] = {}
-    for skipped in left_out:
-        by_reason.setdefault(skipped.why, []).append(str(skipped.path))
+    for path, why in left_out:
+        by_reason.setdefault(why, []).append(str(path))
     lines = []
     for why, paths in by_reason.items():
         more = f" and {len(paths) - _SHOWN} more" if len(paths) > _SHOWN else ""

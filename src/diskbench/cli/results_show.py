@@ -6,6 +6,7 @@ import json
 import sys
 from collections.abc import Mapping
 from datetime import date
+from functools import partial
 from typing import Annotated
 
 from rich.text import Text
@@ -29,7 +30,7 @@ from diskbench.results.refreshed_catalogue import open_books
 from diskbench.results.replicate_set import replicates_of
 from diskbench.results.run_evidence import EvidenceOfRuns
 from diskbench.results.selection import run_or_set
-from diskbench.results.trial import Trial, read_trial
+from diskbench.results.trial import Trial, read_trials
 from diskbench.store.document import results_document
 from diskbench.store.export import csv_text, json_text
 from diskbench.store.figures import count_trials
@@ -135,8 +136,11 @@ def show(
         ignored = "--as-disk, --as-machine and --promise are ignored"
         print(f"{ignored}: the plan of this run names its disk", file=sys.stderr)
     run_evidence = EvidenceOfRuns(evidence, evidence_url)
-    suspended = is_abandoned(engine, run.trial_id)
-    trial = read_trial(engine, runs, run_evidence, open_books(), hint=note, suspended=suspended)
+    of_trial = {run.trial_id: runs}
+    is_suspended = partial(is_abandoned, engine)
+    (trial,) = read_trials(
+        engine, of_trial, run_evidence, open_books(), hint=note, is_suspended=is_suspended
+    ).values()
     if output == "json":
         costs = [] if trial.cost is None else [trial.cost]
         of_runs = trial.runs, trial.steps, costs, trial.phases, trial.verdicts, trial.audits

@@ -142,18 +142,16 @@ def _database(url: str) -> Iterator[Finding]:
 
 def _state_of(url: str) -> Finding:
     try:
-        seen = database_state(url)
+        shown, has_schema = database_state(url)
     except DiskbenchError as error:
         return refusal("database", HERE, error)
-    if not seen.exists:
+    words = f"reached, {f'schema {HEAD}' if has_schema else 'empty until the first run'}"
+    if has_schema is None:
         file = database_file(database_url(url))
-        blocked = _cannot_make(file) if file else ""
-        if blocked:
-            return finding("database", HERE, "problem", f"{seen.url}: {blocked}", _CHOOSE_DATABASE)
+        if blocked := _cannot_make(file) if file else "":
+            return finding("database", HERE, "problem", f"{shown}: {blocked}", _CHOOSE_DATABASE)
         words = "does not exist yet; the first run creates it"
-    else:
-        words = f"reached, {f'schema {HEAD}' if seen.has_schema else 'empty until the first run'}"
-    return finding("database", HERE, "ok", f"{seen.url}: {words}")
+    return finding("database", HERE, "ok", f"{shown}: {words}")
 
 
 _CHOOSE_DATABASE = "choose another place with --database-url or DISKBENCH_DATABASE_URL"

@@ -1,9 +1,7 @@
 """Removes what is private from a recording: secrets, tokens, account numbers, addresses, names.
-
 Each removed value is replaced by a numbered one of the same form, the same everywhere in one
 recording, so that a recording can still be replayed. What is private in any cloud stands here, what
-is private in one cloud only stands in the `redaction` of its plugin.
-"""
+is private in one cloud only stands in the `redaction` of its plugin."""
 
 from __future__ import annotations
 
@@ -85,9 +83,9 @@ class Cleaner:
             update={
                 "url": self.text(exchange.url),
                 "sent": {name: self.text(value) for name, value in exchange.sent.items()},
-                "asked": self._form(exchange.asked) if form else self._value(exchange.asked),
+                "asked": self._form(exchange.asked) if form else self._clean(exchange.asked),
                 "headers": {name: self.text(value) for name, value in exchange.headers.items()},
-                "body": self._value(exchange.body),
+                "body": self._clean(exchange.body),
             }
         )
 
@@ -112,7 +110,7 @@ class Cleaner:
 
     def _form(self, asked: Any) -> Any:  # noqa: ANN401 - text, or nothing
         if not isinstance(asked, str):
-            return self._value(asked)
+            return self._clean(asked)
         fields = self._fields()
         return urlencode(
             [
@@ -121,17 +119,17 @@ class Cleaner:
             ]
         )
 
-    def _value(self, value: Any) -> Any:  # noqa: ANN401 - what JSON holds
+    def _clean(self, value: Any) -> Any:  # noqa: ANN401 - what JSON holds
         if isinstance(value, str):
             return self._xml(value) if value.lstrip().startswith("<") else self.text(value)
         if isinstance(value, list):
-            return [self._value(item) for item in value]
+            return [self._clean(item) for item in value]
         if isinstance(value, dict):
             private, members = self._fields(), dict[str, Any]()
             for key, item in value.items():
                 is_kept = key.lower() not in private or item is None
                 empty = type(item)() if isinstance(item, list | dict) else REMOVED
-                members[self.text(key)] = self._value(item) if is_kept else empty
+                members[self.text(key)] = self._clean(item) if is_kept else empty
             return members
         if isinstance(value, int) and not isinstance(value, bool):
             cleaned = self.text(str(value))

@@ -15,7 +15,7 @@ from pydantic import SecretBytes
 
 from diskbench.catalog.books import Books
 from diskbench.engine.processes import BEAT_S, enrol, new_id
-from diskbench.engine.trial.probe import ParsedOnce
+from diskbench.engine.trial.probe import parsing_once
 from diskbench.engine.trial.watch import Timing
 from diskbench.errors import DiskbenchError, StoreUnavailable
 from diskbench.hosts.ssh import host_at
@@ -52,7 +52,7 @@ class Session:
     """The user's own tags on everything that is rented; those of a plan win."""
     timing: Timing = field(default_factory=Timing)
     providers: Providers = field(default_factory=Providers)
-    parsed: ParsedOnce = field(default_factory=ParsedOnce)
+    parse_once: Callable[[Host, Plan], None] = field(default_factory=parsing_once)
     ends_work: Callable[[], bool] = lambda: True
     """Stops the workflow engine where it was launched; returns whether no workflow runs any more.
     """
@@ -133,10 +133,8 @@ class Session:
     def close(self) -> None:
         """Close the connections to hosts, stop the workflow engine, remove this process from the
         executors, end the sessions at the clouds, and close the database.
-
         A process whose workflow still runs after that, in the middle of a call to a cloud, stays
-        among the executors until it exits: no other process takes over its trials before.
-        """
+        among the executors until it exits: no other process takes over its trials before."""
         with self._lock:
             hosts = list(self.hosts.values())
             self.hosts.clear()
@@ -167,10 +165,8 @@ def open_session(
     """Open database, evidence store and catalogue, and register this process as an executor with a
     heartbeat. `books` and `providers` are those that the caller has opened already; the session
     closes the providers.
-
     Raises StoreUnavailable when a store cannot be used, InvalidValue for a refreshed catalogue that
-    cannot be read.
-    """
+    cannot be read."""
     timing = timing or Timing()
     books = books or open_books()
     with timing.span("open stores"):

@@ -21,11 +21,14 @@ from diskbench.model.spec import Plan
 from diskbench.store.campaigns import (
     CampaignRow,
     cancel_untaken_cell,
+    cell_of_trial,
+    claim_cell,
     list_campaigns,
-    request_cancel,
     request_end,
+    run_cells,
+    unfinished_cells,
+    update_cell,
 )
-from diskbench.store.cells import cell_of_trial, claim_cell, run_cells, unfinished_cells
 from diskbench.store.executors import list_executors
 from diskbench.store.query import ids_that_begin, newest_matrix_named
 from diskbench.store.rows import find_plan, load_plan, unfinished_runs
@@ -38,12 +41,10 @@ _ENDED = "'diskbench results list' and 'diskbench matrix status' show finished w
 @dataclass(frozen=True)
 class OngoingWork:
     """One trial, cell or matrix that runs, waits, or was abandoned.
-
     A trial outside a matrix has only a `plan` and its `owner`; a cell has `cell` and `campaign`; a
     matrix has only `campaign`. `id` is the id that every command prints: of a trial and of a cell
     that began, the trial's id; of a cell that has not begun, MATRIX/POSITION; of a matrix, the
-    matrix's id.
-    """
+    matrix's id."""
 
     id: str
     plan: Plan | None = None
@@ -54,10 +55,8 @@ class OngoingWork:
 
 def find_work(database: sa.Engine, names: Sequence[str]) -> list[OngoingWork]:
     """The unfinished work that `names` mean, each item once, in the order of the names.
-
     Raises UnknownName, and InvalidValue for an empty name, for one that fits several, and for what
-    has ended.
-    """
+    has ended."""
     work, known = _all_work(database)
     meanings = [_meant(database, name, known) for name in names]
     return [work[name] for name in dict.fromkeys(meaning.stands_for for meaning in meanings)]
@@ -125,10 +124,8 @@ def abandoned_work(
 ) -> tuple[list[Plan], list[CampaignRow]]:
     """The trials and the matrices to resume that `names` mean (engine/work.py); a cell means its
     matrix.
-
     Raises UnknownName, and InvalidValue for a name that fits several, for what a living process
-    works on, and for a matrix that is left to workers.
-    """
+    works on, and for a matrix that is left to workers."""
     plans: list[Plan] = []
     matrices: dict[str, CampaignRow] = {}
     left = {cell.trial_id for cell in _abandoned_cells(database)}
@@ -196,10 +193,8 @@ def cancel(database: sa.Engine, names: Sequence[str]) -> tuple[list[str], list[C
     """Stop the runs, trials, cells and matrices that `names` mean (engine/work.py). A cell is not
     tried again, and the other cells of its matrix go on. Returns a line per thing that was asked to
     stop, and the matrices that no process works on, whose cells the caller has to end.
-
     Raises UnknownName, and InvalidValue for a name that fits several, for a run whose process is
-    gone, and for a matrix that has ended; in these cases nothing was asked to stop.
-    """
+    gone, and for a matrix that has ended; in these cases nothing was asked to stop."""
     chosen = find_work(database, names)
     alive = living(list_executors(database))
     for work in chosen:
@@ -210,22 +205,22 @@ def cancel(database: sa.Engine, names: Sequence[str]) -> tuple[list[str], list[C
                 advice=f"resume with 'diskbench resume {name}', or end it with "
                 f"'diskbench gc {name}'",
             )
-    lines = [_asked(database, work) for work in chosen]
+    lines = [_ask_to_stop(database, work) for work in chosen]
     matrices = [work.campaign for work in chosen if work.campaign is not None and work.cell is None]
     foreground = [campaign for campaign in matrices if campaign.queue is not None]
     return lines, [campaign for campaign in foreground if not runs_now(database, campaign)]
 
 
-def _asked(database: sa.Engine, work: OngoingWork) -> str:
+def _ask_to_stop(database: sa.Engine, work: OngoingWork) -> str:
     if work.cell is not None:
         name = f"{short(work.id)} ({work.cell.key})"
         if cancel_untaken_cell(database, work.cell):
             return f"{name} will not be measured"
-        request_cancel(database, work.id)
+        update_cell(database, work.id, cancel=True)
         return f"{name} was asked to stop; the other cells of its matrix continue"
     if work.campaign is not None:
         check_running(work.campaign)
         request_end(database, work.campaign.campaign_id)
     else:
-        request_cancel(database, work.id)
+        update_cell(database, work.id, cancel=True)
     return f"{short(work.id)} was asked to stop"

@@ -178,13 +178,13 @@ def verdicts_frame(
 def _verdict_rows(verdict: Verdict) -> Iterable[tuple[object, ...]]:
     of_step = verdict.run_id, verdict.step_index, verdict.step, verdict.rounds
     reasons = [reason.message for reason in verdict.reasons]
-    told = verdict.trust, reasons, verdict.sentence
+    judged = verdict.trust, reasons, verdict.sentence
     for number, of in enumerate(verdict.stretches):
         figures = of.kind, of.start_s, of.end_s, of.iops, of.bytes_per_s
         promise = of.promised
         bounds = (promise.iops, promise.low_iops, promise.high_iops) if promise else (None,) * 3
         limit = of.ratio, of.limiter.name, list(of.limiter.evidence)
-        yield *of_step, number, number == verdict.main, *figures, *bounds, *limit, *told
+        yield *of_step, number, number == verdict.main, *figures, *bounds, *limit, *judged
 
 
 _VERDICT_COLUMNS = {

@@ -40,7 +40,7 @@ def measured_disks(
         if row.scope == "step" and row.role in _SEEN and row.direction != "sync"
         and (emulated or not row.run.emulated)
     ]  # fmt: skip
-    of_disk = grouped(rows, _disk)
+    of_disk = grouped(rows, _disk_of)
     trusts = load_headlines(database, {row.run_id for row in rows})
 
     def measured(sold: Sold, machine: str | None) -> Measured | None:
@@ -59,20 +59,20 @@ def measured_disks(
         if not best:
             return None
         kept = {row.run_id for row in found}
-        told = (head.trust or "no" for name, head in trusts.items() if name in kept)
+        judged = (head.trust or "no" for name, head in trusts.items() if name in kept)
         p99 = [ms for _, ms in best if ms is not None]
         return Measured(
             iops=median(iops for iops, _ in best),
             p99_ms=median(p99) if len(p99) == len(best) else None,
             n=len(best),
             date=max((row.run.measured_at or "")[:10] for row in found),
-            trust=min(told, key=_TRUSTS.index, default="no"),
+            trust=min(judged, key=_TRUSTS.index, default="no"),
         )
 
     return measured
 
 
-def _disk(row: MeasuredRow) -> tuple[str | None, float, float | None]:
+def _disk_of(row: MeasuredRow) -> tuple[str | None, float, float | None]:
     """The type, the GiB and the bought IOPS of the disk that a row is of."""
     size = round((row.run.disk_size_bytes or 0) / GIB)
     return row.run.disk_type, size, row.run.provisioned_iops

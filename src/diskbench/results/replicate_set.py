@@ -26,8 +26,7 @@ from diskbench.results.refreshed_catalogue import open_books
 from diskbench.results.run_evidence import EvidenceOfRuns
 from diskbench.results.step_verdicts import step_verdicts
 from diskbench.results.trial_figures import FigureLine, LineFigure, figures_by_metric, words
-from diskbench.store.campaigns import CampaignRow
-from diskbench.store.matrix_sums import block_ends, done_trials
+from diskbench.store.campaigns import CampaignRow, done_trials, load_cells
 from diskbench.store.query import find_runs
 from diskbench.store.where import Filter, any_of
 
@@ -200,9 +199,12 @@ def until_statuses(database: sa.Engine, campaign: CampaignRow) -> tuple[UntilSta
     done = done_trials(database, campaign.campaign_id)
     known = statuses_of(database, campaign.campaign_id, done, share)
     statuses = []
-    for ends in block_ends(database, campaign.campaign_id):
-        now = known.get(ends.block) or UntilStatus(block=ends.block, wanted=share, n=0)
-        all_done = "" if now.reached else f"all {ends.cells} replicates were measured"
-        ended = "" if ends.unfinished else ends.spared or all_done
+    blocks = grouped(load_cells(database, campaign.campaign_id), lambda cell: cell.block)
+    for block, cells in blocks.items():
+        now = known.get(block) or UntilStatus(block=block, wanted=share, n=0)
+        spared = next((cell.error for cell in cells if cell.state == "spared"), None)
+        all_done = "" if now.reached else f"all {len(cells)} replicates were measured"
+        unfinished = any(cell.finished_at is None for cell in cells)
+        ended = "" if unfinished else spared or all_done
         statuses.append(now.model_copy(update={"ended": ended}))
     return tuple(statuses)

@@ -1,6 +1,5 @@
 """Steps, phases and audits of runs, read from their evidence. A run whose evidence is gone or
 damaged has none; this is logged, and the rest of its result is shown.
-
 Figures that are pooled need the phases of their steps alone: a mean must not span a cliff (MR-3).
 Only steps of a minute or more have phases (on a lab disk whose credit is scaled, shorter ones do,
 too): this is known from their rows, and quick runs, most of a history, are skipped."""
@@ -131,11 +130,11 @@ class EvidenceOfRuns:
             if store is None:
                 return ReadRun()
             # Without its steps a run is judged by its rows.
-            steps = _known("steps", run_id, lambda: read_steps(store, run_id), quiet=True)
+            steps = _read_if_there("steps", run_id, lambda: read_steps(store, run_id), quiet=True)
             phases = phases_of(store, run_id, plans.get(row.trial_id), number=row.number)
             if not with_audits:
                 return ReadRun(steps, phases)
-            audits = _known("audit", run_id, lambda: run_audits(store, run_id))
+            audits = _read_if_there("audit", run_id, lambda: run_audits(store, run_id))
             return ReadRun(steps, phases, audits)
 
         # Those that wait for a network; this also opens the stores.
@@ -160,10 +159,10 @@ def phases_of(
 ) -> tuple[StepPhases, ...]:
     """The phases of all steps of a run, whose number in its trial counts from 1. A run whose
     evidence is gone or damaged has none; damage is logged."""
-    return _known("phases", run_id, lambda: run_phases(store, run_id, plan, run=number))
+    return _read_if_there("phases", run_id, lambda: run_phases(store, run_id, plan, run=number))
 
 
-def _known(
+def _read_if_there(
     part: str, run_id: str, read: Callable[[], Sequence[Part]], *, quiet: bool = False
 ) -> tuple[Part, ...]:
     """What `read` finds of a run, if anything; damage is logged unless it is `quiet`."""

@@ -52,7 +52,7 @@ def over_runs(runs: Sequence[Run], verdicts: Sequence[Verdict]) -> tuple[StepVer
 
 
 def _of_step(name: str, trials: Sequence[Sequence[tuple[Run, Verdict]]]) -> StepVerdict | None:
-    levels = _levels(trials[0]) if len(trials) == 1 else ()
+    levels = _levels_over_runs(trials[0]) if len(trials) == 1 else ()
     samples, ratios, all_of = [], [], []
     for trial in trials:
         with_iops = [verdict for _, verdict in trial if verdict.stands_for.iops]
@@ -83,7 +83,7 @@ def _of_step(name: str, trials: Sequence[Sequence[tuple[Run, Verdict]]]) -> Step
         reasons=shown_of.reasons_over(all_of),
         kept=_kept(all_of, ratios),
     )
-    return summary.model_copy(update={"sentence": _sentence(summary, shown_stretch(mains))})
+    return summary.model_copy(update={"sentence": _summary_of(summary, shown_stretch(mains))})
 
 
 def _kept(verdicts: Sequence[Verdict], ratios: Sequence[Sample]) -> Kept | None:
@@ -95,7 +95,7 @@ def _kept(verdicts: Sequence[Verdict], ratios: Sequence[Sample]) -> Kept | None:
     return of_trials or next((verdict.kept for verdict in verdicts if verdict.kept), None)
 
 
-def _levels(trial: Sequence[tuple[Run, Verdict]]) -> tuple[RunLevel, ...]:
+def _levels_over_runs(trial: Sequence[tuple[Run, Verdict]]) -> tuple[RunLevel, ...]:
     """The levels over the runs of one trial: consecutive runs of the same kind form one level."""
     if len(trial) < 2:
         return ()
@@ -117,7 +117,7 @@ def _levels(trial: Sequence[tuple[Run, Verdict]]) -> tuple[RunLevel, ...]:
     return tuple(levels)
 
 
-def _sentence(step: StepVerdict, middle: Judged) -> str:
+def _summary_of(step: StepVerdict, middle: Judged) -> str:
     figures = step.replicated
     block = (middle.bytes_per_s or 0.0) / middle.iops if middle.iops else 0.0
 
@@ -126,7 +126,7 @@ def _sentence(step: StepVerdict, middle: Judged) -> str:
 
     if len(step.levels) > 1:
         measured = ", then ".join(
-            f"{words(level.iops)} in {_runs(level)} ({level.kind})" for level in step.levels
+            f"{words(level.iops)} in {_run_words(level)} ({level.kind})" for level in step.levels
         )
     elif figures.machines > 1:
         span = f"no interval of {figures.machines} machines"
@@ -142,7 +142,7 @@ def _sentence(step: StepVerdict, middle: Judged) -> str:
     return f"{step.step}: {measured}{beside}, {by}. Trust: {trust}"
 
 
-def _runs(level: RunLevel) -> str:
+def _run_words(level: RunLevel) -> str:
     return f"run {level.first}" if level.first == level.last else f"runs {level.first}–{level.last}"
 
 

@@ -51,24 +51,6 @@ class Trial:
     suspended: bool = False
 
 
-def read_trial(
-    database: Engine,
-    runs: Sequence[Run],
-    evidence: EvidenceOfRuns,
-    books: Books,
-    *,
-    hint: Hint | None = None,
-    suspended: bool = False,
-) -> Trial:
-    """The trial of these runs, of which there is at least one; `hint` is the user's description of
-    their disk. Raises UserError for a `hint` that names no disk."""
-    rows_of = {(trial_id := runs[0].trial_id): runs}
-    trials = read_trials(
-        database, rows_of, evidence, books, hint=hint, is_suspended=lambda _: suspended
-    )
-    return trials[trial_id]
-
-
 def read_trials(
     database: Engine,
     rows_of: Mapping[str, Sequence[Run]],
@@ -78,9 +60,11 @@ def read_trials(
     hint: Hint | None = None,
     is_suspended: Callable[[str], bool] = lambda _: False,
 ) -> dict[str, Trial]:
-    """Trials by their ids; `rows_of` are the runs of each, sorted here by their index. It takes as
-    many statements as for one trial, and reads evidence behind a network several runs at a time.
-    Where evidence is gone or damaged, phases, audits and verdicts are missing, which is logged."""
+    """Trials by their ids; `rows_of` are the runs of each, sorted here by their index; `hint` is
+    the user's description of their disk. It takes as many statements as for one trial, and reads
+    evidence behind a network several runs at a time. Where evidence is gone or damaged, phases,
+    audits and verdicts are missing, which is logged. Raises UserError for a `hint` that names no
+    disk."""
     rows = [row for of_trial in rows_of.values() for row in of_trial]
     plans = find_plans(database, list(rows_of))
     steps = load_results(database, *(row.run_id for row in rows))

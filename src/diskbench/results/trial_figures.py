@@ -117,18 +117,14 @@ def figures_by_metric(
         chosen = (row for row in of_metric if of_row(metric, row))
         loads = grouped(chosen, lambda row: (row.run.trial_id, FigureLine.of(row)))
         figures[metric] = [
-            _figure(line, of, metric, courses, alike[key]) for (_, line), of in loads.items()
+            _line_figure(line, of, metric, courses, alike[key]) for (_, line), of in loads.items()
         ]
     return figures
 
 
-@dataclass(frozen=True)
-class _Steps:
-    """What the figures of all metrics need: the figure of each step of each run, whole and by
-    direction, and the level of each run of each step."""
-
-    figure: Callable[[str, str, str], Figure | None]
-    kinds: Mapping[tuple[str, str], PhaseKind]
+_Steps = tuple[Callable[[str, str, str], Figure | None], Mapping[tuple[str, str], PhaseKind]]
+"""What the figures of all metrics need: the figure of each step of each run, whole and by
+direction, and the level of each run of each step."""
 
 
 def _steps(rows: Sequence[MeasuredFigure], courses: Courses) -> _Steps:
@@ -139,7 +135,7 @@ def _steps(rows: Sequence[MeasuredFigure], courses: Courses) -> _Steps:
         course = courses.get((run_id, step))
         return step_figure(of_steps[run_id, step], course, direction=direction)
 
-    return _Steps(figure, _over_runs(rows, of_steps))
+    return figure, _over_runs(rows, of_steps)
 
 
 def _over_runs(
@@ -163,16 +159,17 @@ def _over_runs(
     return kinds
 
 
-def _figure(
+def _line_figure(
     line: FigureLine,
     rows: Sequence[MeasuredFigure],
     metric: Metric,
     courses: Courses,
     steps: _Steps,
 ) -> LineFigure:
-    results = _runs(line, rows, metric, steps)
+    figure_of, kinds = steps
+    results = _values_of_runs(line, rows, metric, figure_of)
     figures = [figure for _, _, figure in results]
-    of_runs = [steps.kinds.get((run_id, line.step)) for run_id, _, _ in results]
+    of_runs = [kinds.get((run_id, line.step)) for run_id, _, _ in results]
     if "baseline" not in of_runs:
         of_runs = [figure.kind for figure in figures]
     rates = [figure.iops or figure.bytes_per_s or 0.0 for figure in figures]
@@ -206,13 +203,16 @@ def _figure(
     )
 
 
-def _runs(
-    line: FigureLine, rows: Sequence[MeasuredFigure], metric: Metric, steps: _Steps
+def _values_of_runs(
+    line: FigureLine,
+    rows: Sequence[MeasuredFigure],
+    metric: Metric,
+    figure_of: Callable[[str, str, str], Figure | None],
 ) -> list[tuple[str, float, Figure]]:
     """The id of each run, its value in the metric, and the figure of its step."""
     results = []
     for run_id, of_run in grouped(rows, lambda row: row.run_id).items():
-        figure = steps.figure(run_id, line.step, line.direction)
+        figure = figure_of(run_id, line.step, line.direction)
         assert figure is not None, "what is loaded did something"
         ordered = sorted(of_run, key=lambda row: row.round or 0)
         value = of_rounds([row.value for row in ordered], worst_is_high=metric not in _RATES)

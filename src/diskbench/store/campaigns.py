@@ -1,5 +1,9 @@
-"""Rows of matrices, and the wishes to stop them or their cells. Functions for single cells are in
-cells.py."""
+"""The rows of matrices and of their cells: their states, their owners, the wishes to stop them, and
+what they cost.
+`diskbench run` is a matrix of kind `run` with a cell for each of its trials. Nobody sees it as a
+matrix: its rows say only who works on it and whether it should stop. A cell of it is deleted when
+it has ended and everything of its trial is given back, and the matrix with its last cell. What was
+measured is in the rows of trials and runs."""
 
 from __future__ import annotations
 
@@ -7,18 +11,21 @@ from collections.abc import Collection, Sequence
 from typing import Any, Literal
 
 import sqlalchemy as sa
-from sqlalchemy.engine import Engine
+from sqlalchemy.engine import Connection, Engine
 
+from diskbench.catalog.cost import HOUR_S
 from diskbench.errors import Interrupted, UnknownName
 from diskbench.model.base import Frozen
-from diskbench.model.campaign import LIVE, CampaignState, CellRow, error_columns
+from diskbench.model.campaign import LIVE, CampaignState, CellRow, CellState, error_columns
 from diskbench.model.ids import Known, meant
 from diskbench.model.matrix import Limits
 from diskbench.model.outcome import Problem
+from diskbench.model.spec import Plan
 from diskbench.store import schema
-from diskbench.store.cells import update_cell
 from diskbench.store.clock import present
-from diskbench.store.database import change, fetch, fetch_as, transaction
+from diskbench.store.database import change, database_time, fetch, fetch_as, transaction
+from diskbench.store.leases import list_leases
+from diskbench.store.machines import machine_leases, machine_turns
 from diskbench.store.upsert import insert_missing
 
 
@@ -26,7 +33,7 @@ class CampaignRow(Frozen):
     """One started matrix. `queue` is the only queue of its cells; None: one queue per route, which
     workers listen to. `owner` is the process that runs it in the foreground, `spec` the matrix as
     it was read. `kind` is `run` for the matrix that `diskbench run` makes of its trials
-    (store/cells.py), which no function of this module returns except `load_campaign`."""
+    (see above), which no function for matrices returns except `load_campaign`."""
 
     campaign_id: str
     name: str
@@ -114,15 +121,12 @@ def claim_campaign(database: Engine, campaign_id: str, *, owner: str, previous: 
     return change(database, sa.update(matrix).where(mine, expected).values(owner=owner)) == 1
 
 
-def routes_of_trials(database: Engine, trial_ids: Sequence[str]) -> dict[str, set[str]]:
-    """The routes of the matrix of each trial; a trial without a matrix has no entry."""
+def routes_of_trial(database: Engine, trial_id: str) -> set[str]:
+    """The routes of the matrix of a trial; none of a trial without a matrix."""
     trial, cell = schema.trial, schema.cell
-    query = sa.select(trial.c.trial_id, cell.c.route).where(trial.c.trial_id.in_(trial_ids))
-    query = query.join(cell, cell.c.campaign_id == trial.c.campaign_id)
-    routes: dict[str, set[str]] = {}
-    for trial_id, route in fetch(database, query.distinct()):
-        routes.setdefault(trial_id, set()).add(route)
-    return routes
+    query = sa.select(cell.c.route).join(trial, cell.c.campaign_id == trial.c.campaign_id)
+    found = fetch(database, query.where(trial.c.trial_id == trial_id).distinct())
+    return {route for (route,) in found}
 
 
 def asked_to_stop(database: Engine, owner: str) -> frozenset[str]:
@@ -133,12 +137,6 @@ def asked_to_stop(database: Engine, owner: str) -> frozenset[str]:
     query = sa.select(cell.c.trial_id).join(matrix, matrix.c.campaign_id == cell.c.campaign_id)
     asked = fetch(database, query.where(*at_work, is_asked))
     return frozenset(trial_id for (trial_id,) in asked)
-
-
-def request_cancel(database: Engine, trial_id: str) -> bool:
-    """Ask the process that owns a cell to stop it; False when the cell has another attempt, or is
-    gone."""
-    return update_cell(database, trial_id, cancel=True)
 
 
 def request_end(database: Engine, campaign_id: str) -> None:
@@ -159,3 +157,186 @@ def cancel_untaken_cell(database: Engine, row: CellRow) -> bool:
     ended = sa.update(cell).where(*untaken).values(state="cancelled", cancel=True)
     ended = ended.values(finished_at=present(), **error_columns(problem))
     return change(database, ended) == 1
+
+
+def load_cells(database: Engine, campaign_id: str) -> list[CellRow]:
+    """All cells of a matrix, in order."""
+    cell = schema.cell.c
+    return _find_cells(database, cell.campaign_id == campaign_id)
+
+
+def cells_of_machine(database: Engine, campaign_id: str, name: str) -> list[CellRow]:
+    """The cells of a matrix that share the machine of this name, in order."""
+    cell = schema.cell.c
+    return _find_cells(database, cell.campaign_id == campaign_id, cell.machine == name)
+
+
+def cell_of_trial(database: Engine, trial_id: str) -> CellRow | None:
+    """The cell whose newest attempt is `trial_id`; None for a trial of no matrix."""
+    return next(iter(_find_cells(database, schema.cell.c.trial_id == trial_id)), None)
+
+
+def matrix_cell_of_trial(database: Engine, trial_id: str) -> CellRow | None:
+    """`cell_of_trial` where the cell is that of a matrix; None for the cell of a run."""
+    cell = schema.cell.c
+    return next(iter(_find_cells(database, cell.trial_id == trial_id, _of_matrix())), None)
+
+
+def live_cells(database: Engine) -> list[CellRow]:
+    """The cells of all matrices and runs that are queued or that a process has taken."""
+    return _find_cells(database, schema.cell.c.state.in_(sorted(LIVE)))
+
+
+def unfinished_cells(database: Engine) -> list[CellRow]:
+    """The unfinished cells of all matrices, in the order of matrices and cells; those of runs are
+    left out."""
+    return _find_cells(database, schema.cell.c.finished_at.is_(None), _of_matrix())
+
+
+def run_cells(database: Engine) -> list[CellRow]:
+    """The cells of all runs that have not ended, oldest first."""
+    return sorted(_find_cells(database, ~_of_matrix()), key=lambda cell: cell.trial_id or "")
+
+
+def _find_cells(database: Engine, *conditions: sa.ColumnElement[bool]) -> list[CellRow]:
+    """The cells that meet all `conditions`, in the order of matrices and cells."""
+    cell = schema.cell.c
+    query = sa.select(schema.cell).where(*conditions).order_by(cell.campaign_id, cell.position)
+    return fetch_as(database, CellRow, query)
+
+
+def _of_matrix() -> sa.ColumnElement[bool]:
+    """The condition that a cell is not that of a run."""
+    return schema.cell.c.campaign_id.not_in(_campaigns_of_runs())
+
+
+def update_cell(
+    database: Engine,
+    trial_id: str,
+    *,
+    states: Collection[CellState] | None = None,
+    **values: object,
+) -> bool:
+    """Change the cell whose newest attempt is `trial_id`, if it is in one of `states`; False where
+    it is not, or no cell has that attempt any more. `cancel=True` asks its owner to stop it."""
+    cell = schema.cell
+    update = sa.update(cell).where(cell.c.trial_id == trial_id).values(**values)
+    if states is not None:
+        update = update.where(cell.c.state.in_(sorted(states)))
+    return change(database, update) == 1
+
+
+def claim_cell(database: Engine, trial_id: str, *, owner: str, previous: str | None) -> bool:
+    """Make `owner` the owner of a cell if `previous` is it now (compare and swap); the cell has
+    started when its first owner has it. True when `owner` owns the cell afterwards, also when it
+    did before."""
+    cell = schema.cell
+    expected = cell.c.owner.is_(None) if previous is None else cell.c.owner == previous
+    mine = cell.c.trial_id == trial_id, sa.or_(expected, cell.c.owner == owner)
+    swap = sa.update(cell).where(*mine, cell.c.state.in_(sorted(LIVE)))
+    started = sa.func.coalesce(cell.c.started_at, present())
+    return change(database, swap.values(owner=owner, started_at=started)) == 1
+
+
+RUN = "run"
+"""The kind of the matrix of a run; None is that of a matrix."""
+
+
+def is_of_matrix(connection: Connection, campaign_id: str) -> bool:
+    """Whether a campaign is that of a matrix, whose cells are written before any trial."""
+    kind = sa.select(schema.matrix.c.kind).where(schema.matrix.c.campaign_id == campaign_id)
+    return bool(connection.execute(kind).scalars().all() == [None])
+
+
+def insert_run_cells(connection: Connection, plans: Sequence[Plan], owner: str | None) -> None:
+    """Write the cells of the trials of one run, owned by `owner`; does nothing for those that have
+    their cell."""
+    cell, campaign_id = schema.cell, plans[0].campaign_id
+    known = sa.select(cell.c.trial_id, cell.c.position).where(cell.c.campaign_id == campaign_id)
+    positions = {row.trial_id: row.position for row in connection.execute(known)}
+    new = [plan for plan in plans if plan.trial_id not in positions]
+    if not new:
+        return
+    began = connection.execute(sa.select(present())).scalar_one()
+    matrix: dict[str, object] = {"campaign_id": campaign_id, "name": RUN, "kind": RUN}
+    matrix |= {"state": "running", "order": "listed", "limits": {}, "spec": {}, "created_at": began}
+    insert_missing(connection, schema.matrix, [matrix])
+    first = max(positions.values(), default=-1) + 1
+    rows = [
+        _run_cell(plan, position, owner, began).model_dump(mode="json")
+        for position, plan in enumerate(new, first)
+    ]
+    insert_missing(connection, cell, rows)
+
+
+def _run_cell(plan: Plan, position: int, owner: str | None, began: str) -> CellRow:
+    """The cell of a trial of a run at `position`, which began at `began` (ISO 8601)."""
+    name = f"{plan.cell.provider}/{plan.profile.name}"
+    return CellRow(
+        campaign_id=plan.campaign_id,
+        position=position,
+        key=f"{name}#{position}",
+        block=name,
+        route=plan.cell.provider,
+        partition=plan.cell.provider,
+        cell=plan.cell,
+        state="renting" if plan.is_draft else "measuring",
+        attempt=1,
+        trial_id=plan.trial_id,
+        owner=owner,
+        queued_at=began,
+        started_at=began,
+    )
+
+
+def end_run_cell(database: Engine, trial_id: str) -> None:
+    """Delete the cell of a trial whose run has ended, and the run's matrix with its last cell; does
+    nothing for the cell of a matrix."""
+    cell, matrix = schema.cell, schema.matrix
+    mine = cell.c.trial_id == trial_id, cell.c.campaign_id.in_(_campaigns_of_runs())
+    with transaction(database) as connection:
+        connection.execute(sa.delete(cell).where(*mine))
+        other_cells = sa.select(cell.c.position).where(cell.c.campaign_id == matrix.c.campaign_id)
+        connection.execute(sa.delete(matrix).where(matrix.c.kind == RUN, ~other_cells.exists()))
+
+
+def _campaigns_of_runs() -> sa.Select[tuple[str]]:
+    matrix = schema.matrix
+    return sa.select(matrix.c.campaign_id).where(matrix.c.kind == RUN)
+
+
+def done_trials(database: Engine, campaign_id: str) -> frozenset[tuple[str, str]]:
+    """The block and the trial of each cell of a matrix that is done."""
+    return frozenset(
+        (cell.block, cell.trial_id)
+        for cell in load_cells(database, campaign_id)
+        if cell.state == "done" and cell.trial_id is not None
+    )
+
+
+def spent_by(
+    database: Engine, campaign_id: str, assumed_usd_per_hour: float | None
+) -> tuple[float, dict[str, float]]:
+    """The cost of a matrix in US dollars without its running attempts, and the cost so far of each
+    running attempt, by trial id. A trial that ended counts with the cost in its cell's row where
+    that is more; a machine that trials shared, with what it cost beside them. Where no price is
+    known, an hour costs the assumed one, else nothing."""
+    newest = {cell.trial_id: cell for cell in load_cells(database, campaign_id)}
+    trials = list_leases(database, campaign_id=campaign_id)
+    machines = machine_leases(database, campaign_id)
+    turns = machine_turns(database, campaign_id) if machines else {}
+    now, over, usd = database_time(database), 0.0, dict[str, float]()
+    for lease in (*trials, *machines):
+        hourly = assumed_usd_per_hour if lease.hourly_usd is None else lease.hourly_usd
+        usd[lease.lease_id] = (hourly or 0.0) * lease.age_s(now) / HOUR_S
+    live: dict[str, float] = {}
+    for lease in trials:
+        cell = newest.get(lease.lease_id)
+        if cell is not None and cell.finished_at is None:
+            live[lease.lease_id] = usd[lease.lease_id]
+        else:
+            over += max(usd[lease.lease_id], (cell.cost_usd or 0.0) if cell else 0.0)
+    for machine in machines:
+        used = sum(usd.get(trial_id, 0.0) for trial_id in turns.get(machine.lease_id, ()))
+        over += max(usd[machine.lease_id] - used, 0.0)
+    return over, live

@@ -9,7 +9,6 @@ import sqlite3
 import time
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, TypeVar
@@ -44,7 +43,6 @@ after which a silent process counts as dead."""
 
 def open_database(url: str) -> Engine:
     """An engine on `url` whose schema is the one this program knows.
-
     A missing SQLite file is made, readable by its owner alone. Its missing directory is made only
     where that is the user's data directory, since any other was typed, perhaps wrongly. Safe when
     several processes do it at once. Logs a warning where this machine's clock is over a minute from
@@ -71,37 +69,26 @@ def open_database(url: str) -> Engine:
     return engine
 
 
-@dataclass(frozen=True)
-class DatabaseState:
-    """Whether it has our schema, and whether there is a database at all: the first run makes a
-    SQLite file."""
-
-    url: str
-    exists: bool
-    has_schema: bool = False
-
-
-def database_state(url: str) -> DatabaseState:
-    """The state of the database at `url`, of which nothing is made; a lock is taken for
-    a moment to see whether it can be written to.
-
+def database_state(url: str) -> tuple[str, bool | None]:
+    """The URL of the database as it may be printed, and whether it has our schema; None where there
+    is no database yet: the first run makes a SQLite file. Nothing is made; a lock is taken for a
+    moment to see whether it can be written to.
     Logs a warning where this machine's clock is over a minute from the database's. Raises
     StoreUnavailable when it cannot be reached or written, is none, or has a schema that this
-    diskbench does not know.
-    """
+    diskbench does not know."""
     parsed = parse_url(url)
     file = database_file(url)
     engine = sa.create_engine(parsed, **engine_options(parsed))
     try:
         if file is not None and not file.exists():
-            return DatabaseState(shown_url(engine), exists=False)
+            return shown_url(engine), None
         with as_unavailable(engine, before_work=True):
             revision = revision_of(engine)
         if revision is not None:
             refuse_unknown(engine, revision)
             check_writable(engine)
             warn_of_skew(engine)
-        return DatabaseState(shown_url(engine), exists=True, has_schema=revision is not None)
+        return shown_url(engine), revision is not None
     finally:
         engine.dispose()
 
@@ -117,9 +104,7 @@ def check_writable(engine: Engine) -> None:
 @contextmanager
 def transaction(engine: Engine) -> Iterator[Connection]:
     """A connection in a transaction, committed at the end or rolled back on an exception.
-
-    Raises StoreUnavailable when the database fails meanwhile (disk full, gone, locked too long).
-    """
+    Raises StoreUnavailable when the database fails meanwhile (disk full, gone, locked too long)."""
     with as_unavailable(engine), engine.begin() as connection:
         yield connection
 
@@ -130,9 +115,7 @@ def one_statement(engine: Engine) -> Iterator[Connection]:
     gets no BEGIN and no COMMIT, which are two of three round trips; several writes that belong
     together need `transaction`. (Reads in a transaction of PostgreSQL see no single state either:
     it is READ COMMITTED.)
-
-    Raises StoreUnavailable as `transaction` does.
-    """
+    Raises StoreUnavailable as `transaction` does."""
     if engine.dialect.name != "postgresql":
         with transaction(engine) as connection:
             yield connection
@@ -316,12 +299,10 @@ _SUBSEC = "SELECT unixepoch('subsec')"
 def supply_unixepoch(connection: sqlite3.Connection) -> bool:
     """Give `connection` the function unixepoch('subsec') where SQLite answers NULL to it or does
     not know it. Returns whether that was needed.
-
     From Python 3.12 on DBOS (3.4.0, `_now_ms_sql` and the defaults in its migrations) reads the
     time so. The modifier came with SQLite 3.42; 3.38 to 3.41 answer NULL to it, and older ones know
     no `unixepoch`. Debian 12 has 3.40. Python does not bring SQLite along, so what counts is what a
-    connection answers, not a version.
-    """
+    connection answers, not a version."""
     cursor = connection.cursor()
     try:
         if cursor.execute(_SUBSEC).fetchone()[0] is not None:

@@ -1,18 +1,15 @@
 """Where the evidence of a run is, as its row says it, and which store the configuration names.
-
 A row names evidence below the directory of its SQLite file relative to that directory
 (`./evidence`), so that a data directory that was copied or moved means its own evidence. Evidence
 anywhere else has its whole URL. A store in a row that is not the one of the settings is foreign: it
-may be that of the directory from which this database was copied. It is read, which is told once,
-and changed only after its URL was typed.
-"""
+may be that of the directory from which this database was copied. It is read, with one warning,
+and changed only after its URL was typed."""
 
 from __future__ import annotations
 
 import logging
 import os
 from collections import Counter
-from dataclasses import dataclass, field
 from pathlib import Path
 from threading import Lock
 from typing import TYPE_CHECKING
@@ -28,18 +25,11 @@ if TYPE_CHECKING:
     from sqlalchemy.engine import Engine
 
 _HERE = "./"
-
-
-@dataclass
-class _Named:
-    """The store that the settings of this process name, and the foreign ones that were told."""
-
-    url: str | None = None
-    reported: set[str] = field(default_factory=set)
-    lock: Lock = field(default_factory=Lock)
-
-
-_NAMED = _Named()
+_settings_url: str | None = None
+"""The store that the settings of this process name."""
+_reported: set[str] = set()
+"""The foreign stores of which a warning was given."""
+_lock = Lock()
 
 
 def directory_of_engine(database: Engine) -> Path | None:
@@ -84,16 +74,18 @@ def _plain(url: str) -> str:
 
 def name_store(url: str) -> None:
     """Note which store the settings of this command name."""
-    with _NAMED.lock:
-        _NAMED.url, _NAMED.reported = url, set()
+    global _settings_url
+    with _lock:
+        _settings_url = url
+        _reported.clear()
 
 
 def check_readable(url: str) -> None:
-    """Tell once that a store in rows is not the one of the settings. Raises StoreUnavailable where
+    """Warn once that a store in rows is not the one of the settings. Raises StoreUnavailable where
     it was a directory that is not there, instead of making it."""
-    with _NAMED.lock:
-        named, is_reported = _NAMED.url, url in _NAMED.reported
-        _NAMED.reported.add(url)
+    with _lock:
+        named, is_reported = _settings_url, url in _reported
+        _reported.add(url)
     if named is None or is_same_store(url, named):
         return
     shown, place = printable(url), evidence_directory(url)

@@ -1,8 +1,6 @@
 """The example data: real runs on lab disks, shipped as one archive and unpacked on request.
-
 The archive holds evidence only; the rows are rebuilt from it (store/rebuild.py).
-notebooks/example/make.py measures it again.
-"""
+notebooks/example/make.py measures it again."""
 
 from __future__ import annotations
 
@@ -35,7 +33,6 @@ class ExampleData:
 
 def example_data(directory: Path | None = None) -> ExampleData:
     """The example, unpacked once below `directory` (default: the user's cache), by its digest.
-
     Safe when several processes do it at once. Raises StoreUnavailable where it cannot be written.
     """
     packed = (resources.files("diskbench") / "data" / _ARCHIVE).read_bytes()
@@ -65,7 +62,7 @@ def _unpack(packed: bytes, evidence: Path) -> None:
         unpacked = zstandard.ZstdDecompressor().stream_reader(io.BytesIO(packed)).read()
         with tarfile.open(fileobj=io.BytesIO(unpacked)) as tar:
             for member in tar:
-                _write(tar, member, made)
+                _write_member(tar, member, made)
         try:
             made.rename(evidence)
         except OSError:
@@ -73,7 +70,7 @@ def _unpack(packed: bytes, evidence: Path) -> None:
                 raise
 
 
-def _write(tar: tarfile.TarFile, member: tarfile.TarInfo, below: Path) -> None:
+def _write_member(tar: tarfile.TarFile, member: tarfile.TarInfo, below: Path) -> None:
     name = PurePosixPath(member.name)
     data = tar.extractfile(member) if member.isreg() else None  # links are followed otherwise
     if data is None or name.is_absolute() or ".." in name.parts:

@@ -1,5 +1,5 @@
 """The live processes that may own cells: a row each, deleted when the process ends. The owner of a
-trial is in the row of its cell (cells.py)."""
+trial is in the row of its cell (campaigns.py)."""
 
 from __future__ import annotations
 
@@ -19,11 +19,9 @@ from diskbench.store.upsert import upsert
 @dataclass(frozen=True)
 class Executor:
     """A process that may own trials. `process_started` distinguishes processes with the same pid.
-
     `queues` are the patterns that a worker serves, None for any other process; `concurrency` is the
     number of cells that it runs at once, None: as many as matrices allow; `secret_id` identifies
-    its secret.
-    """
+    its secret."""
 
     executor_id: str
     hostname: str

@@ -109,10 +109,8 @@ class _Written:
 def csv_lines(rows: Iterable[Mapping[str, Any]], fields: Sequence[str]) -> Iterator[str]:
     """Rows as lines of CSV with a header; None is empty, mappings are JSON, booleans `true` or
     `false`.
-
     Control characters in text are made visible, and text that a spreadsheet would take for a
-    formula begins with an apostrophe; numbers stay numbers.
-    """
+    formula begins with an apostrophe; numbers stay numbers."""
     writer = csv.writer(_Written(), lineterminator="\n")
     yield writer.writerow(map(_inert, fields))
     for row in rows:
@@ -267,12 +265,12 @@ def _family(
 
 
 def _sample(name: str, labels: Mapping[str, str], value: float) -> str:
-    shown = ",".join(f'{key}="{_value(text)}"' for key, text in labels.items())
+    shown = ",".join(f'{key}="{_label_value(text)}"' for key, text in labels.items())
     number = int(value) if value == int(value) else value
     return f"{name}{{{shown}}} {number!r}"
 
 
-def _value(text: str) -> str:
+def _label_value(text: str) -> str:
     """A label's value with its three escapes; other control characters are made visible."""
     lines = "\n".join(visible(line) for line in text.split("\n"))
     return lines.replace("\\", "\\\\").replace("\n", "\\n").replace('"', '\\"')

@@ -1,11 +1,9 @@
 """Collect the files of one import: the typed files, the files in typed folders, and the logs beside
 a JSON.
-
 A log belongs to the JSON file of its folder whose jobs name it (fio/declared.py). A JSON that names
 no log (fio 2 lists no options) gets the logs of its folder, where it is the only JSON there and has
 one step. A typed log that belongs to no JSON is a run of its own; one from a folder is not imported
-and reported.
-"""
+and reported."""
 
 from __future__ import annotations
 
@@ -22,6 +20,7 @@ from diskbench.importers.fio_told import NO_JOB_FILE
 from diskbench.importers.form import Imported
 from diskbench.importers.registry import IMPORTABLE, others_in, read_imported
 from diskbench.limits import IMPORT_BYTES, IMPORT_FILES, PARSED_BYTES
+from diskbench.parallel import grouped
 from diskbench.units import MIB, format_bytes
 
 
@@ -29,10 +28,8 @@ from diskbench.units import MIB, format_bytes
 class ImportSource:
     """One file that holds runs (or the first of several logs), what was read from it, and the logs
     that belong to it.
-
     `steps` maps the name of a log to the index of its step, in a file of several steps; `beside` is
-    the job file of a report of fio.
-    """
+    the job file of a report of fio."""
 
     name: str
     data: bytes
@@ -49,12 +46,8 @@ class ImportSource:
         return next(iter(self.beside), None)
 
 
-@dataclass(frozen=True)
-class Left:
-    """A file that was found and is not imported, and why."""
-
-    path: Path
-    why: str
+Left = tuple[Path, str]
+"""A file that was found and is not imported, and why."""
 
 
 @dataclass(frozen=True)
@@ -107,7 +100,7 @@ def read_sources(paths: Sequence[Path]) -> ImportSet:
         elif log in typed or not mine:
             alone.append(log)
         else:
-            left_out.append(Left(log, why))
+            left_out.append((log, why))
     chosen = [log for log in (*logs, *near) if log in owner or log in alone]
     only = typed[0] if len(paths) == 1 and typed else None
     left_out += _read_logs(chosen, typed, near, contents, only=only)
@@ -175,9 +168,9 @@ def _read_results(
         if log_name(path.name):
             continue
         if path not in typed and path.stat().st_size > PARSED_BYTES:
-            left_out.append(Left(path, f"it has more than {format_bytes(PARSED_BYTES)}"))
+            left_out.append((path, f"it has more than {format_bytes(PARSED_BYTES)}"))
             continue
-        data = _read(path, contents)
+        data = _read_within_limit(path, contents)
         if len(data) > PARSED_BYTES:
             raise InvalidValue(
                 f"{path}: it has {format_bytes(len(data))}; at most "
@@ -197,7 +190,7 @@ def _read_results(
         except InvalidValue as error:
             if path in typed:
                 raise
-            left_out.append(Left(path, error.message.removeprefix(f"{path.name}: ")))
+            left_out.append((path, error.message.removeprefix(f"{path.name}: ")))
             continue
         contents[path] = data
     return parsed, beside
@@ -225,7 +218,7 @@ def _job_files(
         if path.suffix.lower() not in _JOB_FILES or not path.is_file():
             continue
         if path.stat().st_size <= _JOB_FILE_BYTES:
-            data = _read(path, contents)
+            data = _read_within_limit(path, contents)
             if declared(data.decode(errors="replace")):
                 found[path] = data
     return found
@@ -250,11 +243,11 @@ def _read_logs(
     An empty log (a direction without I/O) is refused only as the `only` file of an import."""
     for log in chosen:
         try:
-            data = _read(log, contents)
+            data = _read_within_limit(log, contents)
         except InvalidValue as error:
             if log not in beside:
                 raise
-            yield Left(log, error.message.removeprefix(f"{log}: "))
+            yield (log, error.message.removeprefix(f"{log}: "))
             continue
         try:
             if data.strip() or log == only:
@@ -262,12 +255,12 @@ def _read_logs(
         except InvalidValue as error:
             if log in typed:
                 raise
-            yield Left(log, error.message.removeprefix(f"{log.name}: "))
+            yield (log, error.message.removeprefix(f"{log.name}: "))
         else:
             contents[log] = data
 
 
-def _read(path: Path, contents: Mapping[Path, bytes]) -> bytes:
+def _read_within_limit(path: Path, contents: Mapping[Path, bytes]) -> bytes:
     """The bytes of a file. Raises InvalidValue where they and `contents` exceed IMPORT_BYTES."""
     room = IMPORT_BYTES - sum(map(len, contents.values()))
     try:
@@ -353,8 +346,8 @@ def _with_left_out(source: ImportSource, left: Sequence[str]) -> ImportSource:
 
 
 def _by_prefix(logs: Sequence[Path]) -> list[list[Path]]:
-    groups: dict[tuple[Path, str], list[Path]] = {}
-    for path in sorted(logs):
+    def place(path: Path) -> tuple[Path, str]:
         name = log_name(path.name)
-        groups.setdefault((path.parent, name.prefix if name else ""), []).append(path)
-    return list(groups.values())
+        return path.parent, name.prefix if name else ""
+
+    return list(grouped(sorted(logs), place).values())

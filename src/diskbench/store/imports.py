@@ -1,17 +1,16 @@
 """Import measurements of others, in any format of importers/registry.py: stored as evidence, and
 then as rows, which are read from the evidence like those of a rebuild.
-
 The originals are stored under an id that is derived from their bytes, so importing a file twice
 gives one run; rows are marked `imported`. store/import_sources.py decides which logs belong to
-which file.
-"""
+which file."""
 
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
+from functools import cache
 
 from sqlalchemy.engine import Engine
 from ulid import ULID
@@ -73,12 +72,11 @@ def imported(
     """Import the runs of the sources; `version` is ours. Some hundred runs at a time are stored:
     first their evidence, which is on the disk before any row refers to it, then all of their rows
     or none.
-
     The time of the import is the creation time of runs whose file holds no time, but never their
     time of measurement. A run that was imported before keeps its manifest, also under another name
-    of its file. Raises StoreUnavailable, FioOutputUnreadable.
-    """
-    kept, at = _KeptRuns(store), now()
+    of its file. Raises StoreUnavailable, FioOutputUnreadable."""
+    at = now()
+    ids_of = _ids_at(store, at)
 
     def keep(known: _Known) -> list[tuple[ReadImport, RunRows]]:
         def keep_run(index: int) -> tuple[ReadImport, RunRows]:
@@ -94,7 +92,7 @@ def imported(
         return each(store, keep_run, range(len(known[1])))
 
     batch: list[tuple[ReadImport, RunRows]] = []
-    found = ((source, kept.ids_of(source, at)) for source in sources)
+    found = ((source, ids_of(source)) for source in sources)
     for window in _windows(found, WINDOW if is_away(store) else 1):
         batch += [run for runs in each(store, keep, window) for run in runs]
         if sum(1 + run.steps for run, _ in batch) >= _ROWS_AT_ONCE:
@@ -126,41 +124,28 @@ def _written(
     yield from (run for run, _ in batch)
 
 
-class _KeptRuns:
-    """The runs in an evidence store by what their ids say of their bytes. The store is listed once,
-    when the first run without a time asks."""
+def _ids_at(evidence: EvidenceStore, at: str) -> Callable[[ImportSource], tuple[str, ...]]:
+    """A function that says the ids of the runs in a source that is imported at `at`: ULIDs from the
+    time in the file and a digest of its bytes.
+    A file without a time gets the time of the import, which differs at the next import. So an
+    existing run with the same digest is reused: the same bytes remain one run."""
 
-    def __init__(self, evidence: EvidenceStore) -> None:
-        self._evidence = evidence
-        self._by_digest: dict[str, str] | None = None
+    @cache  # when the first run without a time asks
+    def kept_by_digest() -> dict[str, str]:
+        runs = reversed(archive.list_runs(evidence))
+        return {run_id[-_ULID_DIGEST_DIGITS:]: run_id for run_id in runs}
 
-    def ids_of(self, source: ImportSource, at: str) -> tuple[str, ...]:
-        """The ids of the runs in a source that is imported at `at`."""
-        return tuple(
-            self._id_of(_digest(source, index), run, at)
-            for index, run in enumerate(source.parsed.runs)
-        )
-
-    def _id_of(self, digest: bytes, run: ImportedRun, at: str) -> str:
-        """A ULID from the time in the file and a digest of its bytes.
-
-        A file without a time gets the time of the import, which differs at the next import. So an
-        existing run with the same digest is reused: the same bytes remain one run.
-        """
+    def id_of(digest: bytes, run: ImportedRun) -> str:
         moment, _ = run.times
-        if moment is None:
-            if self._by_digest is None:
-                runs = reversed(archive.list_runs(self._evidence))
-                self._by_digest = {run_id[-_ULID_DIGEST_DIGITS:]: run_id for run_id in runs}
-            tail = str(ULID.from_bytes(bytes(6) + digest))[-_ULID_DIGEST_DIGITS:].lower()
-            if known := self._by_digest.get(tail):
-                return known
         milliseconds = int(datetime.fromisoformat(moment or at).timestamp() * 1000)
         in_range = min(max(milliseconds, 0), 2**_ULID_TIME_BITS - 1)
         run_id = str(ULID.from_bytes(in_range.to_bytes(6, "big") + digest)).lower()
-        if self._by_digest is not None:
-            self._by_digest.setdefault(run_id[-_ULID_DIGEST_DIGITS:], run_id)
-        return run_id
+        known = kept_by_digest() if moment is None else {}
+        return known.setdefault(run_id[-_ULID_DIGEST_DIGITS:], run_id)
+
+    return lambda source: tuple(
+        id_of(_digest(source, index), run) for index, run in enumerate(source.parsed.runs)
+    )
 
 
 def _digest(source: ImportSource, index: int) -> bytes:

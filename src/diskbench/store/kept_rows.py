@@ -24,7 +24,7 @@ from functools import partial
 from typing import Any, Literal, TypeVar
 
 import sqlalchemy as sa
-from pydantic import BaseModel, ConfigDict
+from pydantic import Field
 from sqlalchemy.engine import Connection, Engine
 
 from diskbench.errors import DiskbenchError, EvidenceDamaged, KeyTaken, StoreUnavailable
@@ -32,45 +32,40 @@ from diskbench.model.campaign import CellRow
 from diskbench.ports import EvidenceStore
 from diskbench.store import schema
 from diskbench.store.archive import parse_record
-from diskbench.store.cells import matrix_cell_of_trial
+from diskbench.store.campaigns import matrix_cell_of_trial
 from diskbench.store.clock import ulid_time
 from diskbench.store.database import transaction
 from diskbench.store.database_errors import ABOUT_THE_ROWS
 from diskbench.store.leases import Lease
+from diskbench.store.manifest import FORMAT, Record
 from diskbench.store.rows import load_timing
 from diskbench.store.upsert import insert_missing, upsert
 
 LEASES, TRIALS, MATRICES = "leases", "trials", "matrices"
 _FILES = {LEASES: "lease.json", TRIALS: "trial.json", MATRICES: "matrix.json"}
-FORMAT: Literal[1] = 1
+
 _TRIES = 5
 """How often a record is written again because its rows changed meanwhile; our choice."""
 
 
-class _Record(BaseModel):
-    """Unknown fields are ignored when read, because a later diskbench only ever adds some."""
-
-    model_config = ConfigDict(frozen=True, extra="ignore")
-
-
-class LeaseRecord(_Record):
+class LeaseRecord(Record):
     """`lease.json`: the row of a lease (store/leases.py)."""
 
     format: Literal[1] = FORMAT
     lease: dict[str, Any]
 
 
-class TimingRecord(_Record):
+class TimingRecord(Record):
     """`trial.json`. `seconds` are those of `results show --timing`, in their order; `cell` is the
     row of the trial's cell, None for a trial without a matrix."""
 
     format: Literal[1] = FORMAT
     trial_id: str
-    seconds: dict[str, float] = {}
+    seconds: dict[str, float] = Field(default_factory=dict)
     cell: dict[str, Any] | None = None
 
 
-class MatrixRecord(_Record):
+class MatrixRecord(Record):
     """`matrix.json`: the rows of a matrix, its cells in order, and the machines they shared."""
 
     format: Literal[1] = FORMAT
@@ -167,11 +162,11 @@ def _keep(evidence: EvidenceStore, key: str, read: Callable[[], bytes]) -> None:
             return
 
 
-def _json(record: _Record) -> bytes:
+def _json(record: Record) -> bytes:
     return record.model_dump_json(indent=1).encode()
 
 
-_RecordT = TypeVar("_RecordT", bound="BaseModel")
+_RecordT = TypeVar("_RecordT", bound=Record)
 _LEFT = {
     "state": "cancelled",
     "error_kind": "NotRebuilt",

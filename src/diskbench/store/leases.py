@@ -12,7 +12,7 @@ from sqlalchemy.engine import Connection, Engine
 from diskbench.model.base import Frozen
 from diskbench.store import schema
 from diskbench.store.clock import moment_of, present
-from diskbench.store.database import change, database_time, fetch, fetch_as, transaction
+from diskbench.store.database import change, fetch, fetch_as, transaction
 from diskbench.store.upsert import insert_missing
 
 LeaseState = Literal["open", "released"]
@@ -20,10 +20,8 @@ LeaseState = Literal["open", "released"]
 
 class Lease(Frozen):
     """The lease of the resources rented or made for a trial; its id is the trial's.
-
     `address` is the host and `target` what was made on it; `expires_at` and `released_at` are UTC.
-    `error` is why the last attempt to give it back failed.
-    """
+    `error` is why the last attempt to give it back failed."""
 
     lease_id: str
     provider: str
@@ -71,11 +69,6 @@ def load_lease(database: Engine, lease_id: str) -> Lease | None:
     """The lease with this id; None when there is none."""
     query = sa.select(schema.lease).where(schema.lease.c.lease_id == lease_id)
     return next(iter(fetch_as(database, Lease, query)), None)
-
-
-def lease_and_time(database: Engine, lease_id: str) -> tuple[Lease | None, datetime]:
-    """The lease with this id, None when there is none; and the database's present time, UTC."""
-    return load_lease(database, lease_id), database_time(database)
 
 
 def extend_lease(database: Engine, lease_id: str, expires_at: str) -> None:

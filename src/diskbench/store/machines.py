@@ -9,6 +9,7 @@ from sqlalchemy.engine import Engine
 
 from diskbench.model.base import Frozen
 from diskbench.model.rental import Rental
+from diskbench.parallel import grouped
 from diskbench.store import schema
 from diskbench.store.database import change, fetch, fetch_as, transaction
 from diskbench.store.leases import Lease, insert_leases
@@ -19,11 +20,9 @@ MachineState = Literal["open", "ending"]
 
 class MachineRecord(Frozen):
     """One machine; its lease is a row of its own with the same id.
-
     `name` is that of the cells that may use it. `turn` counts the trials that it was given to, from
     1, and `trial_id` is the last of them. `rental` is what it was made by; `zone` is known once a
-    trial on it has ended. One that is `ending` is given to no further trial.
-    """
+    trial on it has ended. One that is `ending` is given to no further trial."""
 
     lease_id: str
     campaign_id: str
@@ -82,10 +81,8 @@ def machine_turns(database: Engine, campaign_id: str) -> dict[str, list[str]]:
     query = sa.select(run.machine_lease, run.trial_id).where(
         run.campaign_id == campaign_id, run.machine_lease.is_not(None), run.run_index == 0
     )
-    turns: dict[str, list[str]] = {}
-    for machine_lease, trial_id in fetch(database, query):
-        turns.setdefault(machine_lease, []).append(trial_id)
-    return turns
+    of_machine = grouped(fetch(database, query), lambda row: str(row[0]))
+    return {lease_id: [row[1] for row in rows] for lease_id, rows in of_machine.items()}
 
 
 def give_machine(database: Engine, machine: MachineRecord, trial_id: str) -> MachineRecord | None:

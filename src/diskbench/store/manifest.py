@@ -2,8 +2,7 @@
 
 `step.json` closes a step's folder and `manifest.json` closes a run's: what has none is unfinished.
 `pruned.json` names the raw logs that were removed later.
-Unknown fields are ignored when read, because a later diskbench only ever adds some.
-"""
+Unknown fields are ignored when read, because a later diskbench only ever adds some."""
 
 import re
 from typing import Annotated, Any, Literal
@@ -26,7 +25,9 @@ def _inside(key: str) -> str:
     return key
 
 
-class _Record(BaseModel):
+class Record(BaseModel):
+    """What any record has in common."""
+
     model_config = ConfigDict(frozen=True, extra="ignore")
 
 
@@ -34,7 +35,7 @@ Key = Annotated[str, AfterValidator(_inside)]
 """Where something lies under its folder; never outside of it."""
 
 
-class FileRecord(_Record):
+class FileRecord(Record):
     """One file: where it lies under its folder, and what it held before compression."""
 
     key: Key
@@ -42,7 +43,7 @@ class FileRecord(_Record):
     sha256: str
 
 
-class StepRecord(_Record):
+class StepRecord(Record):
     """`step.json`. `stopped` marks the leavings of a step that a person stopped."""
 
     format: Literal[1] = FORMAT
@@ -54,7 +55,7 @@ class StepRecord(_Record):
     files: dict[str, FileRecord]
 
 
-class StepEntry(_Record):
+class StepEntry(Record):
     """A step in the manifest: its folder, the digest of its step.json, whether it has rows."""
 
     folder: Key
@@ -68,7 +69,7 @@ class StepEntry(_Record):
     files: dict[str, FileRecord]
 
 
-class MissingStep(_Record):
+class MissingStep(Record):
     """A step that has rows, and no closed folder in the store in which its run ended."""
 
     step_index: int
@@ -77,13 +78,12 @@ class MissingStep(_Record):
     why: str
 
 
-class ImportRecord(_Record):
+class ImportRecord(Record):
     """Where imported numbers came from. `files` are the originals; their keys lie under the run.
 
     `name` is the file that holds the numbers (the first log where there is none), as it was given;
     `index` counts the runs in it; `job_file` is the one among `files` that says what a report of
-    fio leaves out. `local_time` is a time in it whose zone it does not say.
-    """
+    fio leaves out. `local_time` is a time in it whose zone it does not say."""
 
     kind: str
     name: str
@@ -95,7 +95,7 @@ class ImportRecord(_Record):
     files: dict[str, FileRecord]
 
 
-class Manifest(_Record):
+class Manifest(Record):
     """`manifest.json`, the last file of a run: everything that its rows are rebuilt from."""
 
     format: Literal[1] = FORMAT
@@ -123,20 +123,19 @@ class Manifest(_Record):
     imported: ImportRecord | None = None
 
 
-class PrunedStep(_Record):
+class PrunedStep(Record):
     """A step whose raw logs were removed.
 
     `logs` are those, by name, as its step.json has them; `kept` is what was derived from them, by
     name (`series-5.parquet`), with keys under the run; `audit` is the check of the logs, made while
-    they were there.
-    """
+    they were there."""
 
     logs: dict[str, FileRecord]
     kept: dict[str, FileRecord]
     audit: AuditCheck | None = None
 
 
-class PrunedRun(_Record):
+class PrunedRun(Record):
     """`pruned.json`: the raw logs of a run that `diskbench results prune` removed, by the folder of
     their step. It is written before the first of them is deleted."""
 

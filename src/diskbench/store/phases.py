@@ -1,10 +1,8 @@
 """The phases of a run's steps: read from its series when asked for, never stored with its rows;
 also as a polars frame.
-
 What was read is kept beside the series, because reading takes seconds: `derived/…phases-….json`,
 named after what it depends on, to be deleted at will. Rounds of a repeated step are one series: a
-cliff may lie between two of them. The last second of a round, seldom whole, is left out.
-"""
+cliff may lie between two of them. The last second of a round, seldom whole, is left out."""
 
 from __future__ import annotations
 
@@ -23,6 +21,7 @@ from diskbench.analysis.segmentation import Floats
 from diskbench.model.expectation import Expectation
 from diskbench.model.phase import StepPhases
 from diskbench.model.spec import Plan
+from diskbench.parallel import grouped
 from diskbench.ports import EvidenceStore
 from diskbench.store.archive import read_plan
 from diskbench.store.derived import derived_key, keep
@@ -52,11 +51,9 @@ def run_phases(
     evidence: EvidenceStore, run_id: str, plan: Plan | None = None, *, run: int = 1
 ) -> tuple[StepPhases, ...]:
     """The phases of each measured step of a minute or more, in the order of the steps.
-
     `plan` is where the run came from (None: imported) and `run` its number in the trial, from 1:
     they contain what was expected, and how much faster than time the credit of a lab disk runs out.
-    Raises UnknownName for a run without evidence, FioOutputUnreadable for damaged logs.
-    """
+    Raises UnknownName for a run without evidence, FioOutputUnreadable for damaged logs."""
     shortest_s, phases = _shortest_s(plan), []
     for group in _groups(closed_steps(evidence, run_id)):
         if plan is None or _seconds(group) >= SHORTEST_STEP_S * shortest_s / 60:
@@ -74,13 +71,13 @@ def _shortest_s(plan: Plan | None) -> int:
 
 def _groups(steps: Iterable[Closed]) -> list[list[Closed]]:
     """Measured steps in order, the rounds of one together."""
-    groups: dict[tuple[str, int | None], list[Closed]] = {}
-    for folder, record in steps:
-        step = record.step
-        if step.role not in _NOT_READ:
-            key = (step.name, step.index if step.round is None else None)
-            groups.setdefault(key, []).append((folder, record))
-    return list(groups.values())
+    measured = (closed for closed in steps if closed[1].step.role not in _NOT_READ)
+
+    def place(closed: Closed) -> tuple[str, int | None]:
+        step = closed[1].step
+        return step.name, step.index if step.round is None else None
+
+    return list(grouped(measured, place).values())
 
 
 def _seconds(group: Sequence[Closed]) -> float:
@@ -145,9 +142,7 @@ def phases_frame(
     evidence: EvidenceStore, run_ids: Sequence[str], *, step: str | None = None
 ) -> pl.DataFrame:
     """One row a phase of each measured step of a minute or more, in order.
-
-    Raises UnknownName for a run or step without evidence, FioOutputUnreadable for damaged logs.
-    """
+    Raises UnknownName for a run or step without evidence, FioOutputUnreadable for damaged logs."""
     import polars as pl
 
     rows = [

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from operator import itemgetter
 from typing import Any
 
 import sqlalchemy as sa
@@ -10,6 +11,7 @@ from sqlalchemy.engine import Connection, Engine
 
 from diskbench.model.base import Frozen
 from diskbench.model.result import Measurement, StepResult, Warning  # noqa: A004
+from diskbench.parallel import grouped
 from diskbench.store import schema
 from diskbench.store.database import one_statement, transaction
 from diskbench.store.query import chunks
@@ -63,20 +65,17 @@ def load_results(database: Engine, *run_ids: str) -> dict[str, tuple[StepResult,
 def _results(
     steps: Sequence[Row], measurements: Sequence[Row], warnings: Sequence[Row]
 ) -> tuple[StepResult, ...]:
-    measured: dict[int, list[Measurement]] = {}
-    for row in measurements:
-        measured.setdefault(row["step_index"], []).append(
-            # As it was checked when it was written: a thousand runs are read at a time.
-            Measurement.model_construct(**_fields(Measurement, row))
-        )
-    doubts: dict[int, list[Warning]] = {}
-    for row in warnings:
-        doubts.setdefault(row["step_index"], []).append(Warning(**_fields(Warning, row)))
+    index = itemgetter("step_index")
+    measured, doubts = grouped(measurements, index), grouped(warnings, index)
     return tuple(
         StepResult(
             **_fields(StepResult, step),
-            measurements=tuple(measured.get(step["step_index"], ())),
-            warnings=tuple(doubts.get(step["step_index"], ())),
+            # As they were checked when they were written: a thousand runs are read at a time.
+            measurements=tuple(
+                Measurement.model_construct(**_fields(Measurement, row))
+                for row in measured.get(index(step), ())
+            ),
+            warnings=tuple(Warning(**_fields(Warning, row)) for row in doubts.get(index(step), ())),
         )
         for step in steps
     )
@@ -92,7 +91,5 @@ def _by_run(
     """The rows of several runs, those of each in the order in which they were made."""
     names = ("step_index", "position") if "position" in table.c else ("step_index",)
     query = sa.select(table).where(table.c.run_id.in_(run_ids))
-    by_run: dict[str, list[Row]] = {}
-    for row in connection.execute(query.order_by(*(table.c[name] for name in names))).mappings():
-        by_run.setdefault(row["run_id"], []).append(dict(row))
-    return by_run
+    rows = connection.execute(query.order_by(*(table.c[name] for name in names))).mappings()
+    return grouped(map(dict, rows), itemgetter("run_id"))

@@ -22,15 +22,13 @@ def insert_missing(connection: Connection, table: sa.Table, rows: Rows) -> None:
     if rows:
         keys = list(table.primary_key.columns)
         statement = _insert(connection, table).on_conflict_do_nothing(index_elements=keys)
-        _write(connection, statement, rows)
+        _execute(connection, statement, rows)
 
 
 def upsert(connection: Connection, table: sa.Table, rows: Rows) -> None:
     """Insert the rows; where the primary key is there already, take the new values.
-
     All rows have the same fields, which include the primary key. One row alone may hold SQL
-    expressions.
-    """
+    expressions."""
     if not rows:
         return
     keys = list(table.primary_key.columns)
@@ -40,7 +38,7 @@ def upsert(connection: Connection, table: sa.Table, rows: Rows) -> None:
     of_key = {column.name for column in keys}
     changed = {name: statement.excluded[name] for name in fields if name not in of_key}
     statement = statement.on_conflict_do_update(index_elements=keys, set_=changed)
-    _write(connection, statement, rows)
+    _execute(connection, statement, rows)
 
 
 def _insert(connection: Connection, table: sa.Table) -> Insert:
@@ -54,7 +52,7 @@ def _insert(connection: Connection, table: sa.Table) -> Insert:
     return sqlite.insert(table)
 
 
-def _write(connection: Connection, statement: Insert, rows: Rows) -> None:
+def _execute(connection: Connection, statement: Insert, rows: Rows) -> None:
     (first, *others) = rows
     if not others and any(isinstance(value, sa.ClauseElement) for value in first.values()):
         connection.execute(statement.values(**first))

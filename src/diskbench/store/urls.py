@@ -1,9 +1,7 @@
 """URLs of stores: which forms are taken, and how they may be printed, logged and kept.
-
 A URL may hold a password. So whatever is not surely one of the known forms is refused, without a
 word of it in the message; and a URL is printed from its parts, never by cutting secrets out of it.
-This module needs the standard library alone, since every command reads the settings.
-"""
+This module needs the standard library alone, since every command reads the settings."""
 
 from __future__ import annotations
 
@@ -73,7 +71,7 @@ def database_url(text: str) -> str:
             raise InvalidValue("the SQLite URL cannot be read", advice=DATABASE_FORMS)
     else:
         raise InvalidValue(
-            f"a database of {_known(match[1])} is not supported", advice=DATABASE_FORMS
+            f"a database of {_scheme_words(match[1])} is not supported", advice=DATABASE_FORMS
         )
     return text
 
@@ -87,7 +85,7 @@ def evidence_url(text: str) -> str:
     scheme, after_scheme = match[1] + (match[2] or ""), text[match.end() :]
     if scheme not in {*_BUCKETS, "file", "memory"}:
         raise InvalidValue(
-            f"an evidence store of {_known(scheme)} is not supported", advice=EVIDENCE_FORMS
+            f"an evidence store of {_scheme_words(scheme)} is not supported", advice=EVIDENCE_FORMS
         )
     place, _, path = after_scheme.partition("/")
     if any(mark in after_scheme for mark in "?#") or "@" in place or ":" in place:
@@ -139,7 +137,7 @@ _FAMILIAR = frozenset(
 """Words that are schemes and no secrets, whatever stands behind them."""
 
 
-def _known(scheme: str) -> str:
+def _scheme_words(scheme: str) -> str:
     return scheme if scheme.partition("+")[0] in _FAMILIAR else "that scheme"
 
 

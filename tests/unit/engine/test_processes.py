@@ -1,9 +1,6 @@
 """Telling dead processes from living ones.
-
 The secret that workers share.
-
-A worker's look at the database's clock.
-"""
+A worker's look at the database's clock."""
 
 import os
 import socket

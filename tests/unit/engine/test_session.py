@@ -6,17 +6,16 @@ import pytest
 from tests.rigs.matrix_rows import CAMPAIGN, campaign_row, cell_row
 
 from diskbench.catalog.yaml_loader import Overlay
-from diskbench.engine.matrix.admission import feed
+from diskbench.engine.matrix.admission import admit_cells
 from diskbench.engine.matrix.cells import LiveCells
 from diskbench.engine.session import open_session
 from diskbench.engine.trial.stop import Stop
-from diskbench.engine.trial.watch import Silent
 from diskbench.model.options import RentSpec
 from diskbench.model.spec import Cell, TargetSpec
+from diskbench.ports import Watcher
 from diskbench.providers.aws.cloud import AWSProvider
 from diskbench.results.refreshed_catalogue import write_overlay
-from diskbench.store.campaigns import find_campaign, save_campaign
-from diskbench.store.cells import claim_cell, load_cells
+from diskbench.store.campaigns import claim_cell, find_campaign, load_cells, save_campaign
 from diskbench.store.rows import load_plan
 
 CELL = Cell(
@@ -47,9 +46,9 @@ def test_the_first_cell_of_a_worker_is_planned_on_the_figures_of_its_later_ones(
     try:
         rows = [cell_row(number, cell=CELL) for number in range(2)]
         save_campaign(session.database, campaign_row(), rows)
-        feed(session.database, find_campaign(session.database, CAMPAIGN))
+        admit_cells(session.database, find_campaign(session.database, CAMPAIGN))
         trials = [one.trial_id for one in load_cells(session.database, CAMPAIGN) if one.trial_id]
-        cells = LiveCells(session, Stop(), Silent(lambda *_: None), lambda _: None)
+        cells = LiveCells(session, Stop(), Watcher(), lambda _: None)
         plans = []
         for trial_id in trials:
             claim_cell(session.database, trial_id, owner=session.executor_id, previous=None)

@@ -1,7 +1,5 @@
 """Which work an id means, for every command that takes one.
-
-`diskbench cancel` of a cell, and what else leaves cells to their matrix.
-"""
+`diskbench cancel` of a cell, and what else leaves cells to their matrix."""
 
 import pytest
 from tests.rigs.matrix_rows import CAMPAIGN, campaign_row, cell_row
@@ -13,8 +11,14 @@ from diskbench.engine.processes import enrol, trials_at_work
 from diskbench.engine.work import abandoned_plans, abandoned_work, cancel, find_work
 from diskbench.errors import InvalidValue, UnknownName
 from diskbench.model.ids import short
-from diskbench.store.campaigns import asked_to_stop, find_campaign, save_campaign
-from diskbench.store.cells import claim_cell, end_run_cell, load_cells
+from diskbench.store.campaigns import (
+    asked_to_stop,
+    claim_cell,
+    end_run_cell,
+    find_campaign,
+    load_cells,
+    save_campaign,
+)
 from diskbench.store.leases import Lease
 from diskbench.store.rows import end_run
 

@@ -66,13 +66,13 @@ def test_plans_made_on_it_carry_its_digest_and_those_of_the_shipped_one_none():
     books = refreshed_catalogue.open_books()
     spec = RentSpec(disk="gp2", size_gib=20, region="us-east-1", instance_type="c4.xlarge")
     asked = cells({"provider": "aws", "profile": "quick"}, spec)
-    ((plan, _),) = preview(asked, books, offline=True).plans
+    (plan,) = preview(asked, books, offline=True).plans
     assert plan.catalogue == books.digest is not None
     assert plan.expectation is not None
     first = plan.expectation.of(plan.expectation.step(5))
     assert first is not None
     assert 5000 in [bound.iops for bound in first.begin.bounds if bound.limit == "vm-iops"]
-    ((shipped, _),) = preview(asked, SHIPPED, offline=True).plans
+    (shipped,) = preview(asked, SHIPPED, offline=True).plans
     assert shipped.catalogue is None
 
 

@@ -7,15 +7,13 @@ from tests.rigs.matrix_rows import campaign_row, cell_row
 from tests.rigs.replicates import measured, ulid
 from tests.unit.engine.matrix.test_matrix_file import mistakes
 
-from diskbench.engine.matrix.admission import feed
+from diskbench.engine.matrix.admission import admit_cells
 from diskbench.engine.matrix.status import matrix_status
 from diskbench.model.matrix import Limits
 from diskbench.report.terminal.status_text import until_words
 from diskbench.results.replicate_set import statuses_of
-from diskbench.store.campaigns import find_campaign, save_campaign
-from diskbench.store.cells import load_cells
+from diskbench.store.campaigns import done_trials, find_campaign, load_cells, save_campaign
 from diskbench.store.clock import now
-from diskbench.store.matrix_sums import done_trials
 
 CAMPAIGN = ulid(1_790_000_000, 0)
 """The one that `measured` writes its trials into."""
@@ -38,7 +36,7 @@ def matrix(database, values, *, cells=30, **limits):
     made = Limits.model_validate({"until_ci": 0.05, "max_parallel": 50} | limits)
     campaign = campaign_row(campaign_id=CAMPAIGN, limits=made, created_at=now())
     save_campaign(database, campaign, rows)
-    return feed(database, find_campaign(database, CAMPAIGN))[0]
+    return admit_cells(database, find_campaign(database, CAMPAIGN))[0]
 
 
 def counted(database):

@@ -1,7 +1,5 @@
 """The public API for notebooks, on real evidence and a real database.
-
-`diskbench.load_expected`, and what `load_runs` says was rented: by the plans of the example.
-"""
+`diskbench.load_expected`, and what `load_runs` says was rented: by the plans of the example."""
 
 import json
 import subprocess

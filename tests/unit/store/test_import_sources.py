@@ -43,7 +43,7 @@ def joined(found):
 
 
 def names(found):
-    return sorted(one.path.name for one in found.left_out)
+    return sorted(path.name for path, _ in found.left_out)
 
 
 def test_a_json_alone_has_the_logs_beside_it_that_it_names(tmp_path):
@@ -92,7 +92,7 @@ def test_a_log_that_two_results_name_is_left_unless_one_has_its_name(tmp_path):
     place(tmp_path, **{"a.json": one, "b.json": two, "fio_bw.1.log": WINDOWS})
     found = read_sources([tmp_path])
     assert joined(found) == {"a.json": [], "b.json": []}
-    assert "a.json, b.json" in found.left_out[0].why
+    assert "a.json, b.json" in found.left_out[0][1]
     place(tmp_path, **{"fio.json": one})
     assert joined(read_sources([tmp_path]))["fio.json"] == ["fio_bw.1.log"]
 
@@ -134,7 +134,7 @@ def test_a_damaged_log_that_was_found_is_left_and_an_empty_one_is_joined(tmp_pat
     for path in (tmp_path, tmp_path / "a.json"):
         found = read_sources([path])
         assert joined(found) == {"a.json": ["a_slat.1.log"]}
-        assert "line 4 is not a row of a fio log" in found.left_out[0].why
+        assert "line 4 is not a row of a fio log" in found.left_out[0][1]
     with pytest.raises(InvalidValue, match="line 4"):
         read_sources([tmp_path / "a.json", tmp_path / "a_bw.1.log"])
 
@@ -145,7 +145,7 @@ def test_a_log_beside_that_is_too_large_is_left_and_a_typed_one_refused(tmp_path
     monkeypatch.setattr(import_sources, "IMPORT_BYTES", len(text) + 100)
     found = read_sources([tmp_path / "a.json"])
     assert joined(found) == {"a.json": []}
-    assert "holds more than" in found.left_out[0].why
+    assert "holds more than" in found.left_out[0][1]
     with pytest.raises(InvalidValue, match="holds more than"):
         read_sources([tmp_path / "a.json", tmp_path / "a_bw.1.log"])
 

@@ -1,7 +1,5 @@
 """What a rebuild makes of the records beside the runs, and says of steps that are missing.
-
-The record of a matrix: built once for all of its workers.
-"""
+The record of a matrix: built once for all of its workers."""
 
 import json
 import shutil
@@ -17,8 +15,13 @@ from diskbench.errors import StepsMissing
 from diskbench.model.campaign import CellRow
 from diskbench.model.matrix import Limits
 from diskbench.store import archive, kept_rows, schema
-from diskbench.store.campaigns import CampaignRow, list_campaigns, save_campaign
-from diskbench.store.cells import load_cells, update_cell
+from diskbench.store.campaigns import (
+    CampaignRow,
+    list_campaigns,
+    load_cells,
+    save_campaign,
+    update_cell,
+)
 from diskbench.store.database import transaction
 from diskbench.store.finish import finish_run
 from diskbench.store.leases import Lease, create_lease, load_lease, release_lease

@@ -11,8 +11,8 @@ from tests.rigs.plans import CAMPAIGN_ID, RUN_IDS, TRIAL_ID, make_plan, save_pla
 from diskbench.errors import UnknownName
 from diskbench.model.outcome import Problem
 from diskbench.model.result import Measurement, StepResult, Warning  # noqa: A004 - the noun
-from diskbench.store import cells, executors, leases, rows, schema, step_rows
-from diskbench.store.campaigns import asked_to_stop, list_campaigns, request_cancel
+from diskbench.store import campaigns, executors, leases, rows, schema, step_rows
+from diskbench.store.campaigns import asked_to_stop, list_campaigns, update_cell
 from diskbench.store.clock import now, ulid_time
 from diskbench.store.query import find_run, find_runs
 
@@ -119,44 +119,44 @@ def test_one_of_many_claimants_wins(saved):
     owners = [f"executor-{i}" for i in range(8)]
     with ThreadPoolExecutor(8) as pool:
         won = pool.map(
-            lambda one: cells.claim_cell(saved, TRIAL_ID, owner=one, previous=None), owners
+            lambda one: campaigns.claim_cell(saved, TRIAL_ID, owner=one, previous=None), owners
         )
     [winner] = [owner for owner, has_it in zip(owners, won, strict=True) if has_it]
-    [cell] = cells.run_cells(saved)
+    [cell] = campaigns.run_cells(saved)
     assert cell.owner == winner
 
 
 def test_the_matrix_of_a_run_is_nobodys_and_a_claim_is_taken_over_from_the_one_it_was_seen_with(
     saved,
 ):
-    assert cells.claim_cell(saved, TRIAL_ID, owner="a", previous=None)
-    assert cells.claim_cell(saved, TRIAL_ID, owner="a", previous=None)
-    assert not cells.claim_cell(saved, TRIAL_ID, owner="b", previous=None)
-    assert cells.claim_cell(saved, TRIAL_ID, owner="b", previous="a")
-    assert not cells.claim_cell(saved, TRIAL_ID, owner="c", previous="a")
-    assert [cell.trial_id for cell in cells.run_cells(saved)] == [TRIAL_ID]
+    assert campaigns.claim_cell(saved, TRIAL_ID, owner="a", previous=None)
+    assert campaigns.claim_cell(saved, TRIAL_ID, owner="a", previous=None)
+    assert not campaigns.claim_cell(saved, TRIAL_ID, owner="b", previous=None)
+    assert campaigns.claim_cell(saved, TRIAL_ID, owner="b", previous="a")
+    assert not campaigns.claim_cell(saved, TRIAL_ID, owner="c", previous="a")
+    assert [cell.trial_id for cell in campaigns.run_cells(saved)] == [TRIAL_ID]
     assert list_campaigns(saved) == []
-    assert cells.unfinished_cells(saved) == []
-    assert cells.matrix_cell_of_trial(saved, TRIAL_ID) is None
+    assert campaigns.unfinished_cells(saved) == []
+    assert campaigns.matrix_cell_of_trial(saved, TRIAL_ID) is None
 
 
 def test_a_settled_run_cannot_be_claimed_and_leaves_no_matrix(saved):
     for run_id in RUN_IDS:
         rows.end_run(saved, run_id, "done", None, started_at=None, finished_at=FINISHED)
     assert not rows.unfinished_runs(saved, TRIAL_ID)
-    assert cells.claim_cell(saved, TRIAL_ID, owner="a", previous=None), "until it is given back"
-    cells.end_run_cell(saved, TRIAL_ID)
-    assert not cells.claim_cell(saved, TRIAL_ID, owner="a", previous="a")
-    assert not request_cancel(saved, TRIAL_ID)
+    assert campaigns.claim_cell(saved, TRIAL_ID, owner="a", previous=None), "until it is given back"
+    campaigns.end_run_cell(saved, TRIAL_ID)
+    assert not campaigns.claim_cell(saved, TRIAL_ID, owner="a", previous="a")
+    assert not update_cell(saved, TRIAL_ID, cancel=True)
     with saved.connect() as connection:
         assert connection.execute(sa.select(schema.matrix)).first() is None
 
 
 def test_a_wish_to_stop_is_seen_by_whoever_runs_the_trial(saved):
-    assert cells.claim_cell(saved, TRIAL_ID, owner="a", previous=None)
+    assert campaigns.claim_cell(saved, TRIAL_ID, owner="a", previous=None)
     assert not asked_to_stop(saved, "a")
     for _ in range(2):
-        assert request_cancel(saved, TRIAL_ID)
+        assert update_cell(saved, TRIAL_ID, cancel=True)
     assert asked_to_stop(saved, "a") == {TRIAL_ID}
     assert not asked_to_stop(saved, "b")
 
@@ -225,7 +225,9 @@ def test_a_host_that_is_saved_again_or_later_keeps_the_places_of_the_others(any_
     plans = [make_plan((f"{n:026}",)) for n in range(3)]
     rows.save_plans(any_database, plans[:2], "file:///e", owner="me")
     rows.save_plans(any_database, plans, "file:///e", owner="another")
-    places = {cell.trial_id: (cell.position, cell.owner) for cell in cells.run_cells(any_database)}
+    places = {
+        cell.trial_id: (cell.position, cell.owner) for cell in campaigns.run_cells(any_database)
+    }
     names = [plan.trial_id for plan in plans]
     assert places == dict(zip(names, [(0, "me"), (1, "me"), (2, "another")], strict=True))
 

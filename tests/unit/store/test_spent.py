@@ -10,12 +10,11 @@ from tests.rigs.plans import make_plan
 from diskbench.model.options import RentSpec
 from diskbench.model.rental import Rental, Scope
 from diskbench.store import schema
-from diskbench.store.campaigns import save_campaign
+from diskbench.store.campaigns import save_campaign, spent_by
 from diskbench.store.clock import iso
 from diskbench.store.database import transaction
 from diskbench.store.leases import Lease, insert_leases
 from diskbench.store.machines import MachineRecord
-from diskbench.store.matrix_sums import spent_by
 from diskbench.store.run_row import run_row
 from diskbench.store.upsert import insert_missing
 

@@ -1,10 +1,8 @@
 """`diskbench gc`: release what was left behind, found by the leases of the database; and what every
 command that opens the database releases, because a killed run releases nothing.
-
 The end of a lease is stored in its row and in its tags. Before anything is deleted because it
 expired, the cloud's own clock is asked: the clock of this machine may be wrong, and so may the
-database's. What a provider lists, whether or not the database knows it, is in orphans.py.
-"""
+database's. What a provider lists, whether or not the database knows it, is in orphans.py."""
 
 from __future__ import annotations
 
@@ -12,6 +10,7 @@ import contextlib
 import logging
 import threading
 from collections.abc import Callable, Collection, Sequence
+from concurrent.futures import Future
 from datetime import UTC, datetime
 
 from sqlalchemy.engine import Engine
@@ -32,13 +31,13 @@ from diskbench.engine.trial.release import (
 )
 from diskbench.errors import DiskbenchError, InvalidValue
 from diskbench.model.ids import meant, short
-from diskbench.model.outcome import LeaseCost, SweepOutcome, Swept, problem_of
+from diskbench.model.outcome import LeaseCost, Problem, SweepOutcome, Swept, problem_of
 from diskbench.model.rental import Scope
 from diskbench.model.spec import Plan
 from diskbench.parallel import all_of
 from diskbench.plan.admit import serves
 from diskbench.ports import TellsTime
-from diskbench.store.campaigns import routes_of_trials
+from diskbench.store.campaigns import routes_of_trial
 from diskbench.store.database import database_time
 from diskbench.store.leases import Lease, list_leases, note_lease_error
 from diskbench.store.machines import find_machine, list_machines
@@ -56,7 +55,6 @@ def sweep(
 ) -> list[Swept]:
     """Release every open lease that has outlived its use, or those named; a failure of one does not
     stop the others.
-
     A lease has outlived its use when it expired by the database's clock and by its cloud's, or when
     its trial is finished; the lease of a machine that cells of a matrix share, when no cell needs
     the machine. A named lease is released whatever its age, but never while a live process uses it
@@ -93,7 +91,7 @@ def is_reached(database: Engine, lease: Lease, patterns: Collection[str]) -> boo
     machine = find_machine(database, lease.lease_id)
     if machine is not None:
         return machine_is_reached(database, machine, patterns)
-    trial_routes = routes_of_trials(database, [lease.lease_id]).get(lease.lease_id, set())
+    trial_routes = routes_of_trial(database, lease.lease_id)
     routes = {route for route in trial_routes if route.partition("/")[0] == lease.provider}
     return any(serves(patterns, route) for route in routes or {lease.provider})
 
@@ -147,12 +145,10 @@ def _swept(
         why_kept = kept_by_cloud(session, lease) if by_expiry else None
     except DiskbenchError as error:
         why_kept, problem = UNKNOWN, problem_of(error)
-    if why_kept is None and not dry_run:
-        try:
-            if not _give_back(session, lease, plan):
-                why_kept = _MEANWHILE
-        except DiskbenchError as error:
-            problem = problem_of(error)
+    ended: SweepOutcome = "kept"
+    if why_kept is None:
+        ended, problem = attempted(lambda: _give_back(session, lease, plan), dry_run=dry_run)
+        why_kept = _MEANWHILE if ended == "kept" else None
     if problem is not None and not dry_run:
         note_lease_error(session.database, lease.lease_id, problem.message)
     return Swept(
@@ -163,17 +159,23 @@ def _swept(
         resources=left_behind(plan) if plan else (f"diskbench-{lease.lease_id}",),
         expires_at=lease.ends.timestamp() if lease.ends else None,
         reason=why_kept or reason,
-        outcome="kept" if why_kept else outcome(dry_run=dry_run, failed=problem is not None),
+        outcome=ended,
         cost=cost_of_lease(lease, now, plan),
         problem=problem,
     )
 
 
-def outcome(*, dry_run: bool, failed: bool) -> SweepOutcome:
-    """The outcome of a release that was attempted, or with `dry_run` only planned."""
+def attempted(
+    release: Callable[[], object], *, dry_run: bool
+) -> tuple[SweepOutcome, Problem | None]:
+    """The outcome of a release that is attempted, or with `dry_run` only planned, and its problem.
+    `release` returns False where nothing was left to release."""
     if dry_run:
-        return "would-give-back"
-    return "could-not-give-back" if failed else "gave-back"
+        return "would-give-back", None
+    try:
+        return "kept" if release() is False else "gave-back", None
+    except DiskbenchError as error:
+        return "could-not-give-back", problem_of(error)
 
 
 def _give_back(session: Session, lease: Lease, plan: Plan | None) -> bool:
@@ -216,18 +218,16 @@ def _time_at(database: Engine, renter: object, scope: Scope) -> datetime:
 def asked_once(database: Engine, renter: object, scope: Scope) -> Callable[[], datetime]:
     """A function that calls `time_at` when it is first called, once for all threads; each later
     call returns the same time, or raises the same error."""
-    lock, answers = threading.Lock(), list[datetime | DiskbenchError]()
+    lock, answer = threading.Lock(), Future[datetime]()
 
     def present() -> datetime:
         with lock:
-            if not answers:
+            if not answer.done():
                 try:
-                    answers.append(_time_at(database, renter, scope))
+                    answer.set_result(_time_at(database, renter, scope))
                 except DiskbenchError as error:
-                    answers.append(error)
-        if isinstance(answers[0], DiskbenchError):
-            raise answers[0]
-        return answers[0]
+                    answer.set_exception(error)
+        return answer.result()
 
     return present
 

@@ -11,10 +11,10 @@ from typing import TYPE_CHECKING
 from diskbench.engine.cleanup.gc import (
     UNKNOWN,
     asked_once,
+    attempted,
     cost_of_lease,
     in_use,
     leases_at_work,
-    outcome,
     sweep,
 )
 from diskbench.engine.cleanup.named_ids import choose, ids_of_leases
@@ -33,6 +33,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
     from diskbench.engine.session import Session
+    from diskbench.model.outcome import SweepOutcome
     from diskbench.model.rental import Found, Scope
     from diskbench.ports import Renter
     from diskbench.store.leases import Lease
@@ -49,15 +50,13 @@ def sweep_provider(
     """Release what a provider lists that outlived its lease, or only what `ids` name, expired or
     not (engine/cleanup/named_ids.py), including open leases of the database. Returns all results,
     also of what stays, and the regions that could not be listed.
-
     A resource outlived its lease when the lease expired by the cloud's own clock, or when our
     database says that it was released. Whatever a live process uses stays, and so does a resource
     that carries a lease's tags but was not made for it. The cloud is asked for its time only where
     that decides; while it does not answer, leases that may have expired stay, with that problem. A
     failure of one does not stop the others. Raises UserError when the provider cannot be asked at
     all, UnknownName for an id that is neither listed nor open in the database, InvalidValue for an
-    id that must not be released.
-    """
+    id that must not be released."""
     renter = session.providers.renter(scope.provider)
     if renter is None:
         raise InvalidValue(
@@ -109,17 +108,9 @@ def _recorded(session: Session, listed_lease: Found) -> Found:
 
 def _copied(session: Session, listed_lease: Found, resources: tuple[str, ...]) -> Swept:
     """The result for resources that carry a lease's tags but were not made for it: they stay."""
-    return Swept(
-        lease_id=listed_lease.lease_id,
-        in_database=load_lease(session.database, listed_lease.lease_id) is not None,
-        copied=True,
-        where=place(listed_lease.scope.provider, listed_lease.scope.region),
-        provider=listed_lease.scope.provider,
-        region=listed_lease.scope.region,
-        resources=resources,
-        reason=NOT_OURS,
-        outcome="kept",
-    )
+    lease = load_lease(session.database, listed_lease.lease_id)
+    stays = _result(listed_lease, lease, resources, NOT_OURS, "kept")
+    return stays.model_copy(update={"copied": True})
 
 
 def _deleted(
@@ -127,15 +118,31 @@ def _deleted(
 ) -> Swept:
     """Delete a resource that carries a lease's tags, was not made for it, and was named by its full
     id."""
-    problem = None
-    if not dry_run:
-        try:
-            renter.release(listed_lease.lease_id, listed_lease.scope, copied=(resource,))
-        except DiskbenchError as error:
-            problem = problem_of(error)
-    ended = outcome(dry_run=dry_run, failed=problem is not None)
+    copy = partial(renter.release, listed_lease.lease_id, listed_lease.scope, copied=(resource,))
+    ended, problem = attempted(copy, dry_run=dry_run)
     update = {"reason": f"you named it; it {NOT_OURS}", "outcome": ended, "problem": problem}
     return _copied(session, listed_lease, (resource,)).model_copy(update=update)
+
+
+def _result(
+    listed_lease: Found,
+    lease: Lease | None,
+    resources: tuple[str, ...],
+    reason: str,
+    ended: SweepOutcome,
+) -> Swept:
+    """The result for resources of a listed lease."""
+    scope = listed_lease.scope
+    return Swept(
+        lease_id=listed_lease.lease_id,
+        in_database=lease is not None,
+        where=place(scope.provider, scope.region),
+        provider=scope.provider,
+        region=scope.region,
+        resources=resources,
+        reason=reason,
+        outcome=ended,
+    )
 
 
 def _listed(renter: Renter, scope: Scope) -> tuple[list[Found], list[Unlisted]]:
@@ -181,35 +188,27 @@ def _swept(
 ) -> Swept:
     lease = load_lease(session.database, listed_lease.lease_id)
     plan = find_plan(session.database, listed_lease.lease_id) if lease else None
+
+    def release() -> None:
+        made = recorded(session.database, listed_lease.lease_id)
+        renter.release(listed_lease.lease_id, listed_lease.scope, made=made)
+        if plan is not None:
+            end_released(session, plan)
+        mark_released(session, listed_lease.lease_id)
+
+    ended: SweepOutcome = "kept"
     problem = None
     try:
         is_busy = listed_lease.lease_id in busy
         goes, reason = _verdict(listed_lease, lease, now, busy=is_busy, named=named)
     except DiskbenchError as error:
         goes, reason, problem = False, UNKNOWN, problem_of(error)
-    if goes and not dry_run:
-        try:
-            made = recorded(session.database, listed_lease.lease_id)
-            renter.release(listed_lease.lease_id, listed_lease.scope, made=made)
-            if plan is not None:
-                end_released(session, plan)
-            mark_released(session, listed_lease.lease_id)
-        except DiskbenchError as error:
-            problem = problem_of(error)
-    return Swept(
-        lease_id=listed_lease.lease_id,
-        owner=listed_lease.owner,
-        in_database=lease is not None,
-        where=place(listed_lease.scope.provider, listed_lease.scope.region),
-        provider=listed_lease.scope.provider,
-        region=listed_lease.scope.region,
-        resources=listed_lease.resources,
-        expires_at=listed_lease.expires_at,
-        reason=reason,
-        outcome=outcome(dry_run=dry_run, failed=problem is not None) if goes else "kept",
-        cost=cost_of_lease(lease, database_time(session.database), plan) if lease else None,
-        problem=problem,
-    )
+    if goes:
+        ended, problem = attempted(release, dry_run=dry_run)
+    cost = cost_of_lease(lease, database_time(session.database), plan) if lease else None
+    of_list = {"owner": listed_lease.owner, "expires_at": listed_lease.expires_at}
+    result = _result(listed_lease, lease, listed_lease.resources, reason, ended)
+    return result.model_copy(update={**of_list, "cost": cost, "problem": problem})
 
 
 def _verdict(

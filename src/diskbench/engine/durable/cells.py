@@ -47,7 +47,7 @@ def bind(cells: LiveCells) -> None:
     _bound_cells = cells
 
 
-def _cells() -> LiveCells:
+def _stations() -> LiveCells:
     if _bound_cells is None:
         raise RuntimeError("bind() was not called before the workflow ran")
     return _bound_cells
@@ -70,10 +70,9 @@ def is_over(state: str) -> bool:
 @DBOS.workflow(name="cell")
 def cell(trial_id: str) -> None:
     """Run one attempt of a cell: open, rent, the trial, settle.
-
     Every cell is settled, whatever happens: what was rented is released, and its row says how it
     ended. That row is the checkpoint of the settling: a settled cell is not settled again."""
-    cells = _cells()
+    cells = _stations()
     with working_on(trial_id):
         begun = _Begun.model_validate(DBOS.run_step({"name": "begin_cell"}, _begin, trial_id))
         if begun.prepared is None:
@@ -85,7 +84,7 @@ def cell(trial_id: str) -> None:
 def _begin(trial_id: str) -> _Begun:
     """Open, rent and prepare. Each finds what it made before, so one checkpoint is enough for all:
     it keeps what the preparation was, which only its first call knows."""
-    cells = _cells()
+    cells = _stations()
     ready = cells.open(trial_id)
     if ready.state == "done":
         ready = cells.rent(trial_id)
@@ -96,17 +95,16 @@ def _begin(trial_id: str) -> _Begun:
 
 def _run_trial(trial_id: str, ready: Outcome) -> tuple[RunEnd, ...]:
     """Measure all runs of a prepared trial in order; the first that does not end well ends it.
-
     What a trial put on its target is removed with its lease (engine/trial/release.py), never here:
     a trial may be cancelled or crash, and its lease outlives it."""
-    cells = _cells()
+    cells = _stations()
     plan = cells.plan(trial_id)
     failed = None if ready.state == "done" else _end_state(ready)
     problem = ready.problem
     ends: list[RunEnd] = []
     for run_index, run_id in enumerate(plan.run_ids):
         if failed is None:
-            state, problem = _run(plan, run_index)
+            state, problem = _measure_run(plan, run_index)
             failed = None if state == "done" else state
         elif not ends:
             state = failed
@@ -119,9 +117,9 @@ def _run_trial(trial_id: str, ready: Outcome) -> tuple[RunEnd, ...]:
     return tuple(ends)
 
 
-def _run(plan: Plan, run_index: int) -> tuple[RunState, Problem | None]:
+def _measure_run(plan: Plan, run_index: int) -> tuple[RunState, Problem | None]:
     """Measure one run step by step: what comes next depends on the steps so far."""
-    trials = _cells().trials
+    trials = _stations().trials
     finished: list[StepResult] = []
     while True:
         try:
@@ -293,7 +291,6 @@ def working_on(trial_id: str) -> Iterator[None]:
 
 def at_work(trial_id: str) -> bool:
     """Whether a thread of this process works on a trial, or will in a moment.
-
     DBOS ends a thread silently when it cannot write the thread's outcome, and may lose what it took
     from a queue while the database went away: such a trial is given to it again."""
     with _changed:

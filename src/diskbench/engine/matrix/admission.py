@@ -6,7 +6,6 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from datetime import datetime
 
 import sqlalchemy as sa
@@ -18,18 +17,18 @@ from diskbench.model.campaign import LIVE, CellRow, CellState, UntilStatus, erro
 from diskbench.model.outcome import Problem
 from diskbench.model.result import StepResult
 from diskbench.model.spec import Plan
+from diskbench.parallel import grouped
 from diskbench.plan.admit import AdmissionMoment, admit
 from diskbench.plan.until import may_begin
 from diskbench.results.replicate_set import statuses_of
-from diskbench.store.campaigns import CampaignRow
+from diskbench.store.campaigns import CampaignRow, done_trials, spent_by
 from diskbench.store.clock import iso
 from diskbench.store.leases import Lease
 from diskbench.store.machines import MachineRecord, list_machines
 from diskbench.store.matrix_lock import Locked, locked
-from diskbench.store.matrix_sums import done_trials, spent_by
 
 
-def feed(
+def admit_cells(
     database: sa.Engine,
     campaign: CampaignRow,
     *,
@@ -41,15 +40,12 @@ def feed(
 ) -> tuple[CampaignRow, int]:
     """Admit cells that may begin, refuse cells that never may, and end a matrix whose cells have
     all ended. Returns the matrix after that, and how many cells were admitted.
-
     With `admits` False no cell is admitted, because the process is about to end. Only cells that
     this process `reaches` are admitted, and no more than it has `room` for (None: as many as the
     limits allow): cells that nobody takes would otherwise fill all places, and begin after a
     deadline. `keep` is called with a matrix that is about to end, before its row is changed.
     `machines` are the shared ones whose leases are open (None: they are read).
-
-    Raises what `keep` raises; the matrix then ends at a later call.
-    """
+    Raises what `keep` raises; the matrix then ends at a later call."""
     over, live, limits = 0.0, dict[str, float](), campaign.limits
     seen: Mapping[str, UntilStatus] = {}
     # Read before the lock is taken: it only grows, and the next turn sees it.
@@ -65,8 +61,10 @@ def feed(
         machine.name for machine in machines if machine.campaign_id == campaign.campaign_id
     }
     with locked(database, campaign.campaign_id) as held:
-        rooms = _rooms(held, seen)
-        begun = _decide(held, machine_names, reaches, (over, live), rooms, room) if admits else 0
+        left, further = _room_of_blocks(held, seen)
+        begun = 0
+        if admits:
+            begun = _decide(held, machine_names, reaches, (over, live), left, further, room)
         if not held.is_over:
             return held.campaign, begun
         change = {"state": "done", "finished_at": iso(held.now)}
@@ -84,10 +82,12 @@ def _decide(
     machine_names: set[str],
     reaches: Callable[[CellRow], bool],
     usd: tuple[float, dict[str, float]],
-    rooms: _Rooms | None,
+    left: Mapping[str, int] | None,
+    further: Collection[str],
     room: int | None,
 ) -> int:
-    """Admit and refuse cells. Returns how many were admitted."""
+    """Admit and refuse cells; `left` and `further` are of `_room_of_blocks`. Returns how many were
+    admitted."""
     spent_usd, live_usd = usd
     on_machine = {cell.machine: cell for cell in reversed(held.cells)}
     now = AdmissionMoment(
@@ -99,7 +99,7 @@ def _decide(
     )
     waiting = [cell for cell in held.cells if cell.state == "waiting"]
     if now.state != "cancelling":
-        waiting = [cell for cell in _in_turn(waiting, rooms) if reaches(cell)]
+        waiting = [cell for cell in _first_of_blocks(waiting, left) if reaches(cell)]
     # Running cells with their actual cost so far, where that exceeds the expected one.
     others = [
         cell.model_copy(update={"cost_usd": so_far})
@@ -113,79 +113,63 @@ def _decide(
     by_position = {cell.position: cell for cell in waiting}
     begin = decision.begin[:room]
     for position in begin:
-        _begin(held, by_position[position])
-    further = rooms.further if rooms is not None else frozenset()
+        held.set_cell(
+            position,
+            state="queued",
+            attempt=by_position[position].attempt + 1,
+            trial_id=new_id(),
+            owner=None,
+            not_before=None,
+            note=None,
+            queued_at=iso(held.now),
+        )
     for position, problem in decision.refuse:
         if by_position[position].block in further:
             _spare(held, position, problem.message)
         else:
-            _refuse(held, position, problem)
+            _end(held, position, "cancelled" if problem.is_stop else "refused", problem)
     return len(begin)
 
 
-@dataclass(frozen=True)
-class _Rooms:
-    """How many cells of each block may begin now. Blocks in `further` have the least number of
-    replicates; their further cells serve only to narrow the interval."""
-
-    left: dict[str, int]
-    further: frozenset[str]
-
-
-def _rooms(held: Locked, seen: Mapping[str, UntilStatus]) -> _Rooms | None:
+def _room_of_blocks(
+    held: Locked, seen: Mapping[str, UntilStatus]
+) -> tuple[dict[str, int] | None, frozenset[str]]:
     """How many cells of each block may begin now, where replicates are added until an interval is
-    narrow; cells that are not needed are spared. None: no limit of this kind."""
+    narrow (None: no limit of this kind); and the blocks that have the least number of replicates,
+    whose further cells serve only to narrow it. Cells that are not needed are spared."""
     campaign = held.campaign
     if campaign.limits.until_ci is None or campaign.state == "cancelling":
-        return None
-    left, blocks = {}, dict[str, Counter[CellState]]()
-    for cell in held.cells:
-        blocks.setdefault(cell.block, Counter())[cell.state] += 1
-    for name, count in blocks.items():
+        return None, frozenset()
+    left, further = dict[str, int](), set[str]()
+    for name, cells in grouped(held.cells, lambda cell: cell.block).items():
+        count = Counter(cell.state for cell in cells)
         room = may_begin(count, seen.get(name), campaign.limits)
         left[name] = 0 if isinstance(room, str) else room
-        for cell in held.cells if isinstance(room, str) else ():
-            if cell.block == name and cell.state == "waiting":
+        for cell in cells if isinstance(room, str) else ():
+            if cell.state == "waiting":
                 _spare(held, cell.position, str(room))
-    least = campaign.limits.min_replicates
-    return _Rooms(left, frozenset(name for name, count in blocks.items() if count["done"] >= least))
+        if count["done"] >= campaign.limits.min_replicates:
+            further.add(name)
+    return left, frozenset(further)
 
 
-def _in_turn(waiting: Iterable[CellRow], rooms: _Rooms | None) -> Iterator[CellRow]:
+def _first_of_blocks(
+    waiting: Iterable[CellRow], left: Mapping[str, int] | None
+) -> Iterator[CellRow]:
     """The first cells of each block, as many as it has room for."""
     taken = Counter[str]()
     for cell in waiting:
-        if rooms is None or taken[cell.block] < rooms.left[cell.block]:
+        if left is None or taken[cell.block] < left[cell.block]:
             taken[cell.block] += 1
             yield cell
 
 
 def _spare(held: Locked, position: int, why: str) -> None:
-    over = iso(held.now)
-    spared = error_columns(Problem(kind="Spared", message=why))
-    held.set_cell(position, state="spared", finished_at=over, **spared)
+    _end(held, position, "spared", Problem(kind="Spared", message=why))
 
 
-def _begin(held: Locked, cell: CellRow) -> None:
-    held.set_cell(
-        cell.position,
-        state="queued",
-        attempt=cell.attempt + 1,
-        trial_id=new_id(),
-        owner=None,
-        not_before=None,
-        note=None,
-        queued_at=iso(held.now),
-    )
-
-
-def _refuse(held: Locked, position: int, problem: Problem) -> None:
-    held.set_cell(
-        position,
-        state="cancelled" if problem.is_stop else "refused",
-        finished_at=iso(held.now),
-        **error_columns(problem),
-    )
+def _end(held: Locked, position: int, state: CellState, problem: Problem) -> None:
+    held.set_cell(position, state=state, finished_at=iso(held.now), **error_columns(problem))
 
 
 def spent_on(

@@ -17,8 +17,7 @@ from diskbench.model.ids import short
 from diskbench.model.matrix import Limits, MatrixCell
 from diskbench.plan.matrix import expand
 from diskbench.plan.outlook import BlockOutlook, MatrixOutlook
-from diskbench.store.campaigns import CampaignRow, claim_campaign, save_campaign
-from diskbench.store.cells import load_cells
+from diskbench.store.campaigns import CampaignRow, claim_campaign, load_cells, save_campaign
 from diskbench.store.clock import now
 from diskbench.store.executors import list_executors
 from diskbench.store.matrix_lock import locked
@@ -85,7 +84,7 @@ def begin_campaign(
     )
     blocks = {block.block: block for block in seen.blocks}
     cells = expand(file.matrix, seed=seen.seed)
-    rows = [_row(campaign_id, cell, blocks[cell.block], seen.limits) for cell in cells]
+    rows = [_new_row(campaign_id, cell, blocks[cell.block], seen.limits) for cell in cells]
     save_campaign(database, campaign, rows)
     return campaign
 
@@ -154,7 +153,7 @@ _OF_AN_ATTEMPT = (
 )  # fmt: skip
 
 
-def _row(campaign_id: str, cell: MatrixCell, block: BlockOutlook, limits: Limits) -> CellRow:
+def _new_row(campaign_id: str, cell: MatrixCell, block: BlockOutlook, limits: Limits) -> CellRow:
     cost = block.cost.total_or(limits.assume_price_usd_per_hour) if block.cost else None
     known = cost if cost is not None else (block.cost.known_usd if block.cost else None)
     row = CellRow(

@@ -23,7 +23,6 @@ from diskbench.engine.trial.release import end_hold, end_unfinished, hand_back, 
 from diskbench.engine.trial.rent import rent
 from diskbench.engine.trial.steps import LiveTrialSteps, failed, judge_trial
 from diskbench.engine.trial.stop import BY_USER, RetryPolicy, Stop
-from diskbench.engine.trial.watch import Watcher
 from diskbench.errors import DiskbenchError, ReleaseFailed, StoreUnavailable, Suspended
 from diskbench.hosts.ssh import host_at
 from diskbench.model.campaign import LIVE, CellRow
@@ -33,11 +32,20 @@ from diskbench.model.spec import Plan
 from diskbench.plan.admit import after, zone_of
 from diskbench.plan.cost import renting_s
 from diskbench.plan.trial import TrialIds
+from diskbench.ports import Watcher
 from diskbench.store.archive import write_plan
-from diskbench.store.campaigns import CampaignRow, asked_to_stop, load_campaign
-from diskbench.store.cells import cell_of_trial, end_run_cell, live_cells, update_cell
+from diskbench.store.campaigns import (
+    CampaignRow,
+    asked_to_stop,
+    cell_of_trial,
+    end_run_cell,
+    live_cells,
+    load_campaign,
+    update_cell,
+)
 from diskbench.store.clock import iso, present
-from diskbench.store.leases import lease_and_time, load_lease
+from diskbench.store.database import database_time
+from diskbench.store.leases import load_lease
 from diskbench.store.profile_file import find_profile
 from diskbench.store.rows import find_plan, load_plan
 from diskbench.store.step_rows import load_results
@@ -239,7 +247,7 @@ class LiveCells:
         is its plan, with the results of its runs."""
         database, trial_id = self.session.database, ending.trial_id
         problem = self.too_long.pop(trial_id, ending.problem)
-        lease, now = lease_and_time(database, trial_id)
+        lease, now = load_lease(database, trial_id), database_time(database)
         moment = iso(now)
         values = after(row, campaign.limits, ending.end, problem, state=campaign.state, now=moment)
         over = values["state"] != "waiting"
@@ -303,7 +311,7 @@ def plan_cell(session: Session, row: CellRow) -> Plan:
     if renter is None:
         host = host_at(row.cell.address or "")
         plan = plan_on_host(
-            host, row.cell, profile, names, books, install_fio=False, parsed=session.parsed
+            host, row.cell, profile, names, books, install_fio=False, parse_once=session.parse_once
         )
         try:
             at_work = [

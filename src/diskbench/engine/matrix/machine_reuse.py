@@ -1,9 +1,7 @@
 """Machines that cells of a matrix use in turn (`reuse_host`): assigned, kept, and released.
-
 A machine has a lease of its own, whose tags all its disks carry. Cells with the same machine name
 use it one after another (plan/admit.py), each with new disks. It is kept only after a cell that
-ended well, and while another cell waits for it, so that no fault carries over to the next cell.
-"""
+ended well, and while another cell waits for it, so that no fault carries over to the next cell."""
 
 from __future__ import annotations
 
@@ -22,7 +20,7 @@ from diskbench.parallel import all_of
 from diskbench.plan.admit import EVERYWHERE, serves
 from diskbench.plan.cost import longest_s
 from diskbench.ports import ExtendsLeases, SwapsDisks
-from diskbench.store.cells import cell_of_trial, cells_of_machine
+from diskbench.store.campaigns import cell_of_trial, cells_of_machine
 from diskbench.store.clock import iso
 from diskbench.store.database import database_time
 from diskbench.store.leases import Lease
@@ -83,9 +81,7 @@ def placed(
 ) -> Plan:
     """The draft of a cell on a shared machine: on the existing one where the cell may use it, else
     on a new one. `draft_in` plans for a zone. Idempotent.
-
-    Raises as `draft_in`.
-    """
+    Raises as `draft_in`."""
     plan, machine = _given(session, row, draft_in, zone) or (draft_in(zone), None)
     machine = machine or _new(session.database, row, plan)
     shared = SharedMachine(lease_id=machine.lease_id, turn=machine.turn)
@@ -103,7 +99,7 @@ def keeps_machine(session: Session, plan: Plan) -> bool:
     if (
         machine is None
         or (machine.state, machine.trial_id) != ("open", plan.trial_id)
-        or all(cell.state != "waiting" for cell in _cells(session.database, machine))
+        or all(cell.state != "waiting" for cell in _cells_sharing(session.database, machine))
     ):
         return False
     try:
@@ -120,14 +116,11 @@ def why_over(database: sa.Engine, machine: MachineRecord) -> str | None:
     """Why no cell will use the machine any more; None while one may."""
     if machine.state == "ending":
         return "it was not given back before"
-    return None if _is_needed(database, machine) else "no cell of its matrix needs it"
+    is_needed = any(cell.finished_at is None for cell in _cells_sharing(database, machine))
+    return None if is_needed else "no cell of its matrix needs it"
 
 
-def _is_needed(database: sa.Engine, machine: MachineRecord) -> bool:
-    return any(cell.finished_at is None for cell in _cells(database, machine))
-
-
-def _cells(database: sa.Engine, machine: MachineRecord) -> list[CellRow]:
+def _cells_sharing(database: sa.Engine, machine: MachineRecord) -> list[CellRow]:
     return cells_of_machine(database, machine.campaign_id, machine.name)
 
 
@@ -135,7 +128,7 @@ def machine_is_reached(
     database: sa.Engine, machine: MachineRecord, patterns: Collection[str]
 ) -> bool:
     """Whether a worker with these patterns reaches the machine: by the route of its cells."""
-    routes = (cell.route for cell in _cells(database, machine))  # they have one
+    routes = (cell.route for cell in _cells_sharing(database, machine))  # they have one
     return serves(patterns, next(routes, machine.rental.scope.provider))
 
 
@@ -156,7 +149,7 @@ def let_idle_go(
         if all_of_them:
             cell = cell_of_trial(session.database, machine.trial_id)
             return cell is None or cell.state not in LIVE
-        return not _is_needed(session.database, machine)
+        return why_over(session.database, machine) is not None
 
     def go(machine: MachineRecord) -> None:
         try:

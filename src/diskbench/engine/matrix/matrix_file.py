@@ -47,7 +47,7 @@ from diskbench.units import GIB, counted
 SUFFIX: Final = ".yaml"
 Pairs = Sequence[tuple[str, str]]
 """Keys with their values."""
-_MOST_TOLD = 40
+_MOST_LISTED = 40
 """Largest number of mistakes that a message lists; our choice."""
 
 
@@ -71,10 +71,8 @@ def shipped_matrices() -> tuple[str, ...]:
 def load_matrix(name_or_path: str, tags: Pairs = ()) -> MatrixFile:
     """A shipped matrix by name, or one from a file (anything with a slash or a suffix); what it
     rents carries the `tags`, too, unless the file gives them another value.
-
     Raises UnknownName for a name that is not shipped, InvalidValue for a file that cannot be read,
-    MatrixError naming every mistake with its line.
-    """
+    MatrixError naming every mistake with its line."""
     path = _find(name_or_path)
     try:
         text = read_text(path, YAML_BYTES)
@@ -106,11 +104,11 @@ def read_matrix(text: str, shown: str, folder: Path, tags: Pairs = ()) -> Matrix
 
     matrix, mistakes = checked(text, profile, check)
     if mistakes or matrix is None:
-        told = [f"{shown} has {counted(len(mistakes), 'mistake')}"]
-        told += [mistake.text_in(shown) for mistake in mistakes[:_MOST_TOLD]]
-        told += ["…"] if len(mistakes) > _MOST_TOLD else []
+        lines = [f"{shown} has {counted(len(mistakes), 'mistake')}"]
+        lines += [mistake.text_in(shown) for mistake in mistakes[:_MOST_LISTED]]
+        lines += ["…"] if len(mistakes) > _MOST_LISTED else []
         raise MatrixError(
-            "\n  ".join(told),
+            "\n  ".join(lines),
             advice="'diskbench matrix schema' prints what such a file may contain",
         )
     tagged = matrix.model_copy(update={"tags": {**dict(tags), **matrix.tags}})
@@ -179,9 +177,7 @@ def outlook_of(
 ) -> MatrixOutlook:
     """The plan of each block of a matrix. Rents nothing; with `offline` no provider is called.
     `providers` are those of the caller, who closes them; without them it has its own.
-
-    A block that cannot be planned is returned with its problem; the others are planned.
-    """
+    A block that cannot be planned is returned with its problem; the others are planned."""
     cells = expand(file.matrix, seed=seed)
     # Blocks are numbered in the order of the file, independently of the seed.
     listed = file.matrix.model_copy(update={"order": "listed"})

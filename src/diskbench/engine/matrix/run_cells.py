@@ -1,15 +1,12 @@
 """Cells in this process: how it is started, how a cell is taken and continued, and the cells of a
 run to their ends. `run`, `resume`, `matrix run` and `worker` all start here.
-
 The row of a cell decides alone. A cell whose owner is this process runs here; one without an owner,
 or whose owner is dead, is taken by whoever swaps the owner first. The workflow engine is told
 afterwards: a process that dies in between left a cell that the next process takes in the same way.
-
 The cells of a run are those of a worker, with the same stations, workflow and release. They differ
 in three things: the caller saved and claimed their rows, each has a thread that waits for it, so
 that a failure of one does not affect the others, and an error suspends them instead of making them
-wait (engine/trial/stop.py).
-"""
+wait (engine/trial/stop.py)."""
 
 from __future__ import annotations
 
@@ -23,14 +20,13 @@ from diskbench.engine.matrix.cells import CellEnding, LiveCells
 from diskbench.engine.processes import silent_s
 from diskbench.engine.session import Session
 from diskbench.engine.trial.stop import Stop
-from diskbench.engine.trial.watch import Watcher
 from diskbench.engine.work import prolong
 from diskbench.errors import InvalidValue, ReleaseFailed, RentalFailed, StoreUnavailable, Suspended
 from diskbench.model.campaign import CellRow
 from diskbench.model.outcome import Problem, RunEnd, problem_of
 from diskbench.model.spec import Plan
-from diskbench.store.campaigns import asked_to_stop
-from diskbench.store.cells import claim_cell
+from diskbench.ports import Watcher
+from diskbench.store.campaigns import asked_to_stop, claim_cell
 from diskbench.store.database_errors import as_unavailable
 
 
@@ -58,7 +54,6 @@ def execute(
 ) -> list[TrialEnding]:
     """Run the cells of `plans`, whose rows are saved and owned by this process, to their end or
     suspension; machines of drafts are rented first.
-
     Returns one report per plan, in order. `take_over` continues cells that another process began.
     """
     settled: list[CellEnding] = []

@@ -27,14 +27,19 @@ from diskbench.model.campaign import (
 from diskbench.plan.admit import serves
 from diskbench.plan.makespan import Task, makespan_s
 from diskbench.results.replicate_set import until_statuses
-from diskbench.store.campaigns import CampaignRow, list_campaigns
-from diskbench.store.cells import load_cells, run_cells, unfinished_cells
+from diskbench.store.campaigns import (
+    CampaignRow,
+    list_campaigns,
+    load_cells,
+    run_cells,
+    spent_by,
+    unfinished_cells,
+)
 from diskbench.store.clock import iso, ulid_time
 from diskbench.store.database import database_time
 from diskbench.store.executors import Executor, list_executors
 from diskbench.store.leases import Lease, list_leases
 from diskbench.store.machines import list_machines
-from diskbench.store.matrix_sums import spent_by
 from diskbench.store.rows import SavedProgress, find_plan, progress_of_trials
 from diskbench.units import format_duration_s, format_iops
 
@@ -61,12 +66,12 @@ def matrix_status(
         spent_usd=over + sum(live.values()),
         unpriced=sum(cell.hourly_usd is None and cell.started_at is not None for cell in rows),
         expected_end=_expected_end(database, campaign, rows),
-        cells=_cells(database, rows, live) if cells else (),
+        cells=_cell_statuses(database, rows, live) if cells else (),
         until=until_statuses(database, campaign) if until else (),
     )
 
 
-def _cells(
+def _cell_statuses(
     database: sa.Engine, cells: Sequence[CellRow], live_usd: Mapping[str, float]
 ) -> tuple[CellStatus, ...]:
     """The cells, each with what it does; `live_usd` is the cost so far of each running attempt, by

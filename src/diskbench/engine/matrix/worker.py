@@ -1,7 +1,6 @@
 """A process that measures cells: it admits cells, takes those that it reaches, takes over cells of
 dead processes (not while its clock is over a minute from the database's), and releases what
 outlived its lease; and its main loop, until a signal.
-
 It looks at the rows every two seconds, and takes a cell by writing its own id into the cell's row
 (compare and swap) while it has room: `--concurrency` holds per process, and new routes are served,
 too. One that is told to end leaves at once: fio continues, and another worker continues the cells.
@@ -14,13 +13,14 @@ import threading
 import time
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from functools import partial
 from operator import attrgetter
 
 from diskbench.engine.cleanup.gc import is_reached, sweep
 from diskbench.engine.durable import cells as durable
 from diskbench.engine.durable.schedules import bind_schedules, forget_ended
-from diskbench.engine.matrix.admission import feed
-from diskbench.engine.matrix.cells import CellEnding, LiveCells
+from diskbench.engine.matrix.admission import admit_cells
+from diskbench.engine.matrix.cells import LiveCells
 from diskbench.engine.matrix.machine_reuse import let_idle_go
 from diskbench.engine.matrix.run_cells import launch_cells, take
 from diskbench.engine.processes import BEAT_S, DEAD_AFTER_S, DatabaseClock, forget_dead, living
@@ -33,10 +33,8 @@ from diskbench.errors import DiskbenchError, Interrupted, StoreUnavailable, Susp
 from diskbench.model.campaign import CellRow
 from diskbench.model.outcome import Problem, Swept, problem_of
 from diskbench.plan.admit import EVERYWHERE, serves
-from diskbench.store.campaigns import CampaignRow, list_campaigns
-from diskbench.store.cells import live_cells
+from diskbench.store.campaigns import CampaignRow, list_campaigns, live_cells
 from diskbench.store.executors import describe_executor, list_executors
-from diskbench.store.leases import Lease
 from diskbench.store.machines import list_machines
 
 log = logging.getLogger(__name__)
@@ -68,7 +66,8 @@ class Worker:
     admits: bool = True
 
     def __post_init__(self) -> None:
-        self.cells = LiveCells(self.session, self.stop, Silent(self.note), self._over)
+        watcher = Silent(self.note)
+        self.cells = LiveCells(self.session, self.stop, watcher, lambda _: self.wake.set())
         self._swept_at = self._ticked_at = self._back_at = time.monotonic()
         self._away: Problem | None = None
         self._kept: set[str] = set()
@@ -88,9 +87,6 @@ class Worker:
         """Wait for the next look; one follows at once when a cell of this process ends."""
         self.wake.wait(TICK_S)
         self.wake.clear()
-
-    def _over(self, _: CellEnding) -> None:
-        self.wake.set()
 
     def tick(self) -> list[CampaignRow] | None:
         """One round of all checks; returns the matrices that have not ended, or None while the
@@ -125,7 +121,7 @@ class Worker:
         is_due = time.monotonic() - self._swept_at > SWEEP_EVERY_S
         open_ones = []
         for before in served:
-            campaign, begun = feed(
+            campaign, begun = admit_cells(
                 database,
                 before,
                 admits=self.admits,
@@ -168,11 +164,8 @@ class Worker:
         reads again."""
         patterns = self.serves if self.own is None else EVERYWHERE
         database = self.session.database
-
-        def reaches(lease: Lease) -> bool:
-            return is_reached(database, lease, patterns)
-
         try:
+            reaches = partial(is_reached, database, patterns=patterns)
             self.swept(sweep(self.session, [], dry_run=False, reaches=reaches))
             forget_dead(database)
             forget_ended(database)
@@ -194,8 +187,8 @@ class Worker:
         ]
         alive = living(list_executors(database), silence=self._silence)
         taken, free = 0, list[tuple[str, CellRow]]()
-        turn = attrgetter("campaign_id", "position")
-        for cell in sorted(reached, key=lambda cell: (cell.queued_at or "", *turn(cell))):
+        place = attrgetter("campaign_id", "position")
+        for cell in sorted(reached, key=lambda cell: (cell.queued_at or "", *place(cell))):
             assert cell.trial_id is not None
             taken += cell.owner == me
             if cell.owner == me and durable.at_work(cell.trial_id):
@@ -241,11 +234,9 @@ class Worker:
 
 def serve(worker: Worker, *, drains: bool) -> None:
     """Work until SIGINT or SIGTERM.
-
     On the first signal a worker that `drains` takes no more cells, and returns when its own have
     ended. The second signal, and the first for a worker that does not drain, suspends its cells and
-    raises Suspended: fio continues on the hosts, and other workers continue the cells.
-    """
+    raises Suspended: fio continues on the hosts, and other workers continue the cells."""
     left = Interrupted("the worker was asked to end")
 
     def handle() -> None:

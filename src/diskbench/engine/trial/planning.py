@@ -14,7 +14,12 @@ from diskbench import __version__
 from diskbench.catalog.books import Books, check_region
 from diskbench.catalog.cost import priced_region
 from diskbench.engine.processes import new_id
-from diskbench.engine.trial.probe import ParsedOnce, probe, queued_behind, without_canary_of_others
+from diskbench.engine.trial.probe import (
+    parsing_once,
+    probe,
+    queued_behind,
+    without_canary_of_others,
+)
 from diskbench.engine.trial.watch import Timing
 from diskbench.errors import AccessDenied, DiskbenchError, ExtraMissing, InvalidValue
 from diskbench.fio.profiles import Profile
@@ -38,9 +43,7 @@ def drafts(
 ) -> tuple[list[Plan], list[tuple[Cell, DiskbenchError]]]:
     """A draft for each of the `cells`, replicates of one rental, that can be planned, and the error
     of each other cell. The provider is asked once for all of them.
-
-    Raises UserError for a fault of the request as a whole. Rents nothing.
-    """
+    Raises UserError for a fault of the request as a whole. Rents nothing."""
     check_rentable(renter, cells[0], profile)
     try:
         rental = renter.resolve(cells[0], books)
@@ -179,11 +182,13 @@ AT_ONCE = 32
 
 @dataclass
 class Prepared:
-    """The plans of the cells that can be measured, their hosts, and the errors of the others."""
+    """The plans of the cells that can be measured, their hosts, and the errors of the others;
+    `unasked` are the trials that were planned without asking their provider."""
 
     plans: list[Plan] = field(default_factory=list)
     hosts: dict[str, Host] = field(default_factory=dict)
     refused: list[tuple[Cell, DiskbenchError]] = field(default_factory=list)
+    unasked: set[str] = field(default_factory=set)
 
 
 def preparing(
@@ -195,14 +200,14 @@ def preparing(
     for cell in cells:
         provider(cell.provider).check(cell)
         check_profile_suits(profile, cell)
-    campaign_id, parsed = new_id(), ParsedOnce()
+    campaign_id, parse_once = new_id(), parsing_once()
 
     def examined(cell: Cell) -> tuple[Plan, Host]:
         host = host_at(cell.address or "")
         names = new_ids(cell, campaign_id)
         with timing.span("connect and look", names.trial_id):
             plan = plan_on_host(
-                host, cell, profile, names, books, install_fio=install_fio, parsed=parsed
+                host, cell, profile, names, books, install_fio=install_fio, parse_once=parse_once
             )
         return plan, host
 
@@ -240,32 +245,23 @@ def plan_on_host(
     books: Books,
     *,
     install_fio: bool,
-    parsed: ParsedOnce,
+    parse_once: Callable[[Host, Plan], None],
 ) -> Plan:
     """The plan of `cell` on its existing machine, which stays connected. Raises UserError for a
     reason why it cannot be measured, with the connection closed."""
     try:
         facts = probe(host, cell, install_fio=install_fio)
         plan = make_plan(cell, profile, facts, names, books, version=__version__)
-        parsed.check(host, plan)
+        parse_once(host, plan)
     except BaseException:
         host.close()
         raise
     return plan
 
 
-@dataclass
-class Previewed:
-    """The plans, each with whether its provider was asked; and the cells that cannot be measured,
-    each with its error."""
-
-    plans: list[tuple[Plan, bool]] = field(default_factory=list)
-    refused: list[tuple[Cell, DiskbenchError]] = field(default_factory=list)
-
-
 def preview(
     requested: Sequence[Cell], books: Books, *, install_fio: bool = False, offline: bool = False
-) -> Previewed:
+) -> Prepared:
     """The plans of the cells of one request; with `offline` no cloud is asked. Raises UserError for
     a fault of the request as a whole."""
     profile = find_profile(requested[0].profile)
@@ -276,14 +272,14 @@ def preview(
     prepared = preparing(requested, profile, books, install_fio=install_fio, timing=Timing())()
     for host in prepared.hosts.values():
         host.close()
-    return Previewed([(plan, True) for plan in prepared.plans], prepared.refused)
+    return prepared
 
 
 def _rented(
     renter: Renter, requested: Sequence[Cell], profile: Profile, books: Books, *, offline: bool
-) -> Previewed:
+) -> Prepared:
     """The plans of rented machines, one for all replicates, because their rental is the same."""
-    previewed = Previewed()
+    previewed = Prepared()
     for cell in requested:
         check_rentable(renter, cell, profile)
         if cell.replicate:
@@ -295,7 +291,8 @@ def _rented(
             previewed.refused.append((cell, error))
         else:
             noted = plan.model_copy(update={"notes": (*notes, *plan.notes)})
-            previewed.plans.append((noted, was_asked))
+            previewed.plans.append(noted)
+            previewed.unasked |= set() if was_asked else {plan.trial_id}
     return previewed
 
 

@@ -1,20 +1,17 @@
 """Checks of a machine before anything is written to it: access, tools, fio, and a safe target; and
 detection of two addresses that reach the same machine or the same disk.
-
 The kernel makes a boot id when it starts, so equal boot ids mean the same kernel, whatever the
 address, the container or the machine id (which copies of an image share). Within a kernel each disk
 has one device number; a disk that two machines reach has one WWN (or model, size and serial
 number), and a network filesystem one export. Only existing machines are compared: rented ones are
-new, and machines of the lab share this machine's kernel by design.
-"""
+new, and machines of the lab share this machine's kernel by design."""
 
 from __future__ import annotations
 
 import hashlib
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from concurrent.futures import Future
-from dataclasses import dataclass, field
 
 from diskbench.errors import HostUnavailable, InvalidValue, TargetRefused
 from diskbench.fio.offered import stand_in
@@ -37,9 +34,7 @@ MINIMUM_FIO = (3, 16)
 
 def probe(host: Host, cell: Cell, *, install_fio: bool) -> HostFacts:
     """The facts of a machine, after every check that is possible without writing to its target.
-
-    Raises HostUnavailable (unreachable, not trusted, no fio …) or TargetRefused.
-    """
+    Raises HostUnavailable (unreachable, not trusted, no fio …) or TargetRefused."""
     spec = cell.target
     is_device = spec.kind == "device"
     look = not is_device and spec.path.startswith("/")
@@ -100,19 +95,15 @@ def _check_fio(facts: HostFacts, name: str) -> None:
         )
 
 
-@dataclass
-class ParsedOnce:
-    """Has fio parse a plan's job files once for all hosts with the same fio and the same jobs.
-    Those of replicates differ in their paths alone. Threads that need the same check wait for the
-    first."""
+def parsing_once() -> Callable[[Host, Plan], None]:
+    """A function that has the host's own fio parse every step of a plan, unless the same fio has
+    parsed the same jobs before: those of replicates differ in their paths alone. Threads that need
+    the same check wait for the first. It raises ProfileError with fio's words."""
+    parsed: dict[str, Future[bool]] = {}
 
-    _parsed: dict[str, Future[bool]] = field(default_factory=dict)
-
-    def check(self, host: Host, plan: Plan) -> None:
-        """Have the target's own fio parse every step, unless the same fio has parsed the same jobs
-        before. Raises ProfileError with fio's words."""
+    def check(host: Host, plan: Plan) -> None:
         key, first = _key(plan), Future[bool]()
-        known = self._parsed.setdefault(key, first)
+        known = parsed.setdefault(key, first)
         if known is not first and known.result():
             return
         try:
@@ -120,9 +111,11 @@ class ParsedOnce:
         except BaseException:
             first.set_result(False)  # the other hosts then run the check with their own fio
             if known is first:
-                del self._parsed[key]
+                del parsed[key]
             raise
         first.set_result(True)
+
+    return check
 
 
 def _key(plan: Plan) -> str:
@@ -144,19 +137,9 @@ _NAMED = 4
 """Most addresses that a note names; of more it says how many there are."""
 
 
-@dataclass(frozen=True)
-class _Shared:
-    """What two plans share, and what that means for their figures. `divided` is what each of those
-    that are measured at once gets a part of; empty where they are measured in turn."""
-
-    what: str
-    divided: str = ""
-
-    def note(self, addresses: Sequence[str]) -> str:
-        """The note on all plans that share it, of which `addresses` has one each."""
-        part = "half" if len(addresses) == 2 else f"1/{len(addresses)}"
-        means = self.divided.format(part=part) or "they are measured one after the other"
-        return f"{_listed(addresses)} {self.what}: {means}"
+_Shared = tuple[str, str]
+"""What two plans share, and what each of those that are measured at once gets a part of; empty
+where they are measured in turn."""
 
 
 def _listed(addresses: Sequence[str]) -> str:
@@ -175,10 +158,8 @@ _LIMIT = "what limits it for all of its disks is divided between them"
 def queued_behind(plan: Plan, others: Iterable[Plan]) -> Plan:
     """`plan` with a note on those of `others` that take a part of what it measures: the same disk,
     reached through one machine or through two, or another disk of the same machine.
-
     Raises TargetRefused instead where both measure one disk of one machine and the plan is not to
-    wait (`--if-busy fail`).
-    """
+    wait (`--if-busy fail`)."""
     sharing: dict[_Shared, list[str]] = {}
     for other in others:
         shared = _shared(plan, other)
@@ -186,8 +167,13 @@ def queued_behind(plan: Plan, others: Iterable[Plan]) -> Plan:
             sharing.setdefault(shared, []).append(_address(other))
     if not sharing:
         return plan
-    notes = [shared.note([*addresses, _address(plan)]) for shared, addresses in sharing.items()]
-    return plan.model_copy(update={"notes": (*plan.notes, *notes)})
+    notes = [*plan.notes]
+    for (what, divided), others_at in sharing.items():
+        addresses = [*others_at, _address(plan)]
+        part = "half" if len(addresses) == 2 else f"1/{len(addresses)}"
+        means = divided.format(part=part) or "they are measured one after the other"
+        notes.append(f"{_listed(addresses)} {what}: {means}")
+    return plan.model_copy(update={"notes": tuple(notes)})
 
 
 def without_canary_of_others(plans: Sequence[Plan]) -> list[Plan]:
@@ -220,11 +206,11 @@ def _shared(plan: Plan, other: Plan) -> _Shared | None:
         return None
     if not _same_kernel(plan, other):
         disk = _same_identity(plan, other)
-        return _Shared(f"reach one disk ({disk})", _RATE) if disk else None
+        return (f"reach one disk ({disk})", _RATE) if disk else None
     disks = ", ".join(sorted(set(_disks(plan)) & set(_disks(other))))
     machine = f"reach the same {_machine(plan, other)}"
     if not disks:
-        return _Shared(machine, _LIMIT) if _disks(plan) and _disks(other) else None
+        return (machine, _LIMIT) if _disks(plan) and _disks(other) else None
     same = f"{machine} and the same disk ({disks})"
     if plan.cell.if_busy == "fail":
         names = " and ".join(sorted((_address(plan), _address(other))))
@@ -233,7 +219,7 @@ def _shared(plan: Plan, other: Plan) -> _Shared | None:
             advice="name it once and repeat with --runs, or measure one after the other: "
             "--if-busy wait",
         )
-    return _Shared(same, _RATE if plan.cell.if_busy == "share" else "")
+    return same, _RATE if plan.cell.if_busy == "share" else ""
 
 
 def _address(plan: Plan) -> str:

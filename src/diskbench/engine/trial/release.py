@@ -1,10 +1,8 @@
 """Release of what a trial put on its host and of what was rented for it, with the record of trial
 and matrix in the evidence, and the end of the runs that it leaves.
-
 A lease is a row that is written before anything is made. `release` finds everything by the trial's
 name and needs no other state, may be called any number of times, and does not depend on the run's
-workflow: the end of a cell, `diskbench resume` and `diskbench gc` all call it.
-"""
+workflow: the end of a cell, `diskbench resume` and `diskbench gc` all call it."""
 
 from __future__ import annotations
 
@@ -27,14 +25,13 @@ from diskbench.model.campaign import CellRow
 from diskbench.model.outcome import Problem
 from diskbench.model.result import RunState
 from diskbench.model.spec import Plan
-from diskbench.store.campaigns import CampaignRow
-from diskbench.store.cells import end_run_cell
+from diskbench.store.campaigns import CampaignRow, end_run_cell
 from diskbench.store.clock import iso
+from diskbench.store.database import database_time
 from diskbench.store.finish import finish_run
 from diskbench.store.kept_rows import keep_begun_matrix, keep_lease, keep_matrix, keep_trial
 from diskbench.store.leases import (
     Lease,
-    lease_and_time,
     load_lease,
     note_lease_error,
     release_lease,
@@ -50,10 +47,8 @@ RELEASED = Problem(kind="Released", message="its lease was given back before it 
 def hand_back(session: Session, plan: Plan, *, keeps: bool = True) -> ReleaseFailed | None:
     """Release everything of a trial, close its connection, and store its timings. `keeps` as in
     `end_hold`.
-
     Returns the error of a failed release, or None. After a failure the lease stays open with the
-    error in its row, for `gc` and workers. Raises StoreUnavailable; may be called again.
-    """
+    error in its row, for `gc` and workers. Raises StoreUnavailable; may be called again."""
     try:
         with session.timing.span("release", plan.trial_id):
             release(session, plan)
@@ -107,17 +102,18 @@ def end_released(session: Session, plan: Plan) -> None:
 def release(session: Session, plan: Plan) -> bool:
     """Remove everything of this trial and mark its lease as released; returns whether it was open
     until then, so that no other process gave it back meanwhile.
-
     A rented machine is deleted with everything on it; a shared one, too, unless another trial uses
     it by now. Raises ReleaseFailed naming what is left and where; the lease then stays open for
-    `gc`.
-    """
+    `gc`."""
     renter = session.renter(plan)
     try:
-        if not _goes_whole(plan):
+        # A machine is deleted with everything on it; but that of the fake cloud is this one.
+        if plan.rental is None or (plan.acquired is not None and plan.acquired.address == ""):
             clean(session, plan)
         if plan.machine is not None:
-            _let_go_after(session, plan)
+            machine = machine_of_trial(session.database, plan.trial_id)
+            if machine is not None:
+                let_go(session, machine)
         elif renter is not None and plan.rental is not None:
             made = plan.acquired.made if plan.acquired is not None else ()
             renter.release(plan.trial_id, plan.rental.scope, made=made)
@@ -133,14 +129,11 @@ def release(session: Session, plan: Plan) -> bool:
 
 def mark_released(session: Session, lease_id: str, *, of_machine: bool = True) -> bool:
     """Mark a lease as released, and return whether it was open.
-
     In the evidence first, so that a database that is rebuilt from it never contains the lease as
     open. A store that cannot be written to is only logged, because the
-    release has happened already. `of_machine`: whether it may be the lease of a shared machine.
-    """
+    release has happened already. `of_machine`: whether it may be the lease of a shared machine."""
     database = session.database
-    lease, now = lease_and_time(database, lease_id)
-    moment = iso(now)
+    lease, moment = load_lease(database, lease_id), iso(database_time(database))
     if lease is not None and lease.state == "open":
         change = {"state": "released", "error": None, "released_at": moment}
         try:
@@ -173,7 +166,6 @@ def keep_trial_rows(
 def let_go(session: Session, machine: MachineRecord) -> bool:
     """Release a machine with all its disks, unless another trial was assigned to it meanwhile;
     returns whether this did.
-
     Raises ReleaseFailed naming what is left; its lease then stays open."""
     lease = load_lease(session.database, machine.lease_id)
     released = lease is not None and lease.state == "released"
@@ -197,19 +189,6 @@ def recorded(database: sa.Engine, lease_id: str) -> tuple[str, ...]:
     machine = find_machine(database, lease_id)
     plan = find_plan(database, lease_id if machine is None else machine.trial_id)
     return plan.acquired.made if plan is not None and plan.acquired is not None else ()
-
-
-def _let_go_after(session: Session, plan: Plan) -> None:
-    """Release the shared machine of a trial, unless another trial uses it by now."""
-    machine = machine_of_trial(session.database, plan.trial_id)
-    if machine is not None:
-        let_go(session, machine)
-
-
-def _goes_whole(plan: Plan) -> bool:
-    """Whether the machine is deleted with everything on it; not in the fake cloud, whose machine is
-    this one."""
-    return plan.rental is not None and (plan.acquired is None or plan.acquired.address != "")
 
 
 def clean(session: Session, plan: Plan) -> None:

@@ -1,10 +1,8 @@
 """The stations of a trial: their effects, each idempotent; a step as a unit on its host; the
 verdict.
-
 Errors that belong to the measurement become an Outcome. After errors that do not (the evidence
 store is full, the database is gone, the host refuses us, a fault of ours) the policy decides
-(engine/trial/stop.py): the station waits and tries again, or the trial is suspended.
-"""
+(engine/trial/stop.py): the station waits and tries again, or the trial is suspended."""
 
 from __future__ import annotations
 
@@ -22,7 +20,12 @@ from typing import TypeVar
 
 from diskbench.engine.session import Session
 from diskbench.engine.trial.stop import RetryPolicy, Stop
-from diskbench.engine.trial.watch import HostLost, Stages, StepProgress, Watcher, raise_if_broken
+from diskbench.engine.trial.watch import (
+    HostLost,
+    note_of_long_stages,
+    raise_if_broken,
+    step_progress,
+)
 from diskbench.errors import (
     ConnectionLost,
     DiskbenchError,
@@ -38,7 +41,7 @@ from diskbench.hosts.workspace import directories, make_workspace, mount_point
 from diskbench.model.outcome import Outcome, Problem, RunEnd, problem_of
 from diskbench.model.result import StepResult
 from diskbench.model.spec import Plan, Step, is_from_snapshot
-from diskbench.ports import HoldsCredit
+from diskbench.ports import HoldsCredit, Watcher
 from diskbench.store.archive import result_files, write_step_evidence
 from diskbench.store.finish import finish_run
 from diskbench.store.manifest import StepRecord
@@ -56,10 +59,8 @@ _Kept = tuple[StepRecord, Mapping[str, bytes]]
 @dataclass
 class LiveTrialSteps:
     """The stations on real hosts, a real evidence store and a real database.
-
     `stop` is set by Ctrl-C and `diskbench cancel`. A station that raises Suspended leaves its
-    workflow unfinished, so that another process can continue it.
-    """
+    workflow unfinished, so that another process can continue it."""
 
     session: Session
     stop: Stop
@@ -144,8 +145,8 @@ class LiveTrialSteps:
         """Run fio and store its files, however it ended. None where the step was stopped, perhaps
         before anything was started."""
         trial_id, run_id = plan.trial_id, plan.run_ids[run_index]
-        progress = StepProgress(self.watcher, self.session.database, trial_id, run_id, step)
-        progress.note(None)
+        progress = step_progress(self.watcher, self.session.database, trial_id, run_id, step)
+        progress(None)
         host, unit = self.session.connect(plan), unit_of(plan, run_index, step)
         asked, host_lost = self.stop.of(plan.trial_id), self._host_lost(plan)
         note = partial(self.watcher.note, trial_id)
@@ -157,11 +158,11 @@ class LiveTrialSteps:
                 end = start_and_watch(
                     host,
                     unit,
-                    on_tick=progress.note,
+                    on_tick=progress,
                     should_stop=lambda: asked.is_set() or host_lost.reason is not None,
                     on_note=note,
                     on_lost=host_lost.noted,
-                    on_stage=Stages(note).at,
+                    on_stage=note_of_long_stages(note),
                     first=directories(plan.target)
                     if (run_index, step.index) == (0, 0) and _made_with_first_step(plan)
                     else None,
@@ -262,12 +263,10 @@ to hang with io_submit_mode=offload). Our choice, far beyond any stall seen on a
 
 def unit_of(plan: Plan, run_index: int, step: Step) -> Unit:
     """The unit that runs `step`; its name is unique in the run and sorts in the run's order.
-
     The canary (MR-13) runs before the first step and after every step: which one is the last is
     not known while it runs, and an interrupted run keeps one too. There is none where other trials
     measure on the same machine at once: it would measure them, and take processor time from their
-    fio. The machines of the fake cloud are this one, and its disks are files beside each other.
-    """
+    fio. The machines of the fake cloud are this one, and its disks are files beside each other."""
     target, guards, is_fake = plan.target, _guards(plan), plan.cell.provider == "fake"
     has_canary = not (is_fake or plan.shares_machine)
     # Of a directory, the kernel's numbers of the disk below it, where these are known.
@@ -334,7 +333,6 @@ def judge_trial(
 ) -> None:
     """Judge the runs of a trial, so that `results list` shows their figure and trust at once.
     `results` are their steps, where the caller has them.
-
     An error is logged and not raised: the trial is measured, and each later read judges it again.
     """
     from diskbench.results.verdicts import trial_verdicts

@@ -1,6 +1,5 @@
 """What ends a trial before its time, or makes it wait: requests to stop, signals, and errors that
 are no result.
-
 Ctrl-C stops all trials of this process, the second one leaves at once; SIGTERM is the same.
 `diskbench cancel` or a limit of a matrix stops one trial. A database that restarts, an evidence
 store that is full, or a host that is away does not end a cell: a worker waits and tries again; a
@@ -122,27 +121,23 @@ class Stop:
             self._reasons.pop(trial_id, None)
 
 
-@dataclass(frozen=True)
-class StopThenLeave:
+def stop_then_leave(
+    stop: Stop, on_first: Callable[[], None], left: Callable[[], str]
+) -> Callable[[], None]:
     """For `on_signals`: asks all trials to stop at the first signal; at the second prints `left()`,
-    suspends all trials and raises Suspended in the main thread.
+    suspends all trials and raises Suspended in the main thread. `on_first` says to the user that
+    the run is being stopped."""
 
-    `on_first` says to the user that the run is being stopped.
-    """
-
-    stop: Stop
-    on_first: Callable[[], None]
-    left: Callable[[], str]
-
-    def __call__(self) -> None:
-        """Handle one signal."""
-        if self.stop.all_asked:
-            sys.stderr.write(f"\nleft at once. {self.left()}\n")
+    def handle() -> None:
+        if stop.all_asked:
+            sys.stderr.write(f"\nleft at once. {left()}\n")
             sys.stderr.flush()
-            self.stop.leave()
+            stop.leave()
             raise Suspended(Interrupted("left at once"))
-        self.stop.ask_all()
-        self.on_first()
+        stop.ask_all()
+        on_first()
+
+    return handle
 
 
 @contextmanager

@@ -10,99 +10,59 @@ import time
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
-from typing import Protocol
 
 import sqlalchemy as sa
 
 from diskbench.errors import DiskbenchError, FioFailed, MeasurementFailed, RentalFailed
 from diskbench.fio.recorded import END, last_words, was_shutting_down
 from diskbench.hosts.unit import Unit, UnitExit
-from diskbench.model.result import StepResult, Tick
+from diskbench.model.result import Tick
 from diskbench.model.spec import Plan, Step
-from diskbench.ports import Renter
+from diskbench.ports import Renter, Watcher
 from diskbench.store.rows import save_progress
 
 PROGRESS_EVERY_S = 1.0
 """Least seconds between two writes of a step's progress."""
 
 
-class Watcher(Protocol):
-    """Receives progress from the threads of the trials; its methods must not block."""
-
-    def measuring(self, plan: Plan) -> None:
-        """The machine of a trial is there, and its plan is final: it is about to be measured."""
-
-    def step_started(self, trial_id: str, run_index: int, step: Step) -> None:
-        """A step is about to run."""
-
-    def tick(self, trial_id: str, tick: Tick) -> None:
-        """One second of the running step."""
-
-    def step_finished(self, trial_id: str, result: StepResult) -> None:
-        """A step is done and its rows are stored."""
-
-    def note(self, trial_id: str, text: str) -> None:
-        """A message for the user: a broken connection, a stop that takes effect."""
-
-
-class Silent:
+class Silent(Watcher):
     """A watcher that passes on notes and shows nothing."""
 
     def __init__(self, note: Callable[[str, str], None]) -> None:
         self._note = note
-
-    def measuring(self, plan: Plan) -> None:
-        """See Watcher."""
-
-    def step_started(self, trial_id: str, run_index: int, step: Step) -> None:
-        """See Watcher."""
-
-    def tick(self, trial_id: str, tick: Tick) -> None:
-        """See Watcher."""
-
-    def step_finished(self, trial_id: str, result: StepResult) -> None:
-        """See Watcher."""
 
     def note(self, trial_id: str, text: str) -> None:
         """Pass on."""
         self._note(trial_id, text)
 
 
-@dataclass
-class StepProgress:
-    """How far a step is: for the `watcher`, and at most once a second in the row of its run."""
+def step_progress(
+    watcher: Watcher, database: sa.Engine, trial_id: str, run_id: str, step: Step
+) -> Callable[[Tick | None], None]:
+    """A function that passes on a second of the step (None: it is about to start) to the `watcher`,
+    and writes it, at most once a second, in the row of its run. It raises StoreUnavailable."""
+    written_s = -math.inf
 
-    watcher: Watcher
-    database: sa.Engine
-    trial_id: str
-    run_id: str
-    step: Step
-    _written_s: float = -math.inf
-
-    def note(self, tick: Tick | None) -> None:
-        """Pass on a second of the step (None: it is about to start), and write it. Raises
-        StoreUnavailable."""
+    def note(tick: Tick | None) -> None:
+        nonlocal written_s
         if tick is not None:
-            self.watcher.tick(self.trial_id, tick)
-            if time.monotonic() - self._written_s < PROGRESS_EVERY_S:
+            watcher.tick(trial_id, tick)
+            if time.monotonic() - written_s < PROGRESS_EVERY_S:
                 return
-        self._written_s = time.monotonic()
+        written_s = time.monotonic()
+        document = tick.model_dump(mode="json") if tick else None
+        index, name = step.index, step.name
         save_progress(
-            self.database,
-            self.run_id,
-            step_index=self.step.index,
-            step=self.step.name,
-            round=self.step.round,
-            tick=tick.model_dump(mode="json") if tick else None,
+            database, run_id, step_index=index, step=name, round=step.round, tick=document
         )
+
+    return note
 
 
 @dataclass
 class Timing:
     """Sums of wall seconds by name, in the order of first use; any thread may add.
-
-    Time without a trial id is shared by all trials of the process.
-    """
+    Time without a trial id is shared by all trials of the process."""
 
     _lock: threading.Lock = field(default_factory=threading.Lock)
     _seconds: dict[str | None, dict[str, float]] = field(default_factory=dict)
@@ -138,7 +98,7 @@ class Timing:
             return dict(self._seconds.get(trial_id, {}))
 
 
-TOLD_AFTER_S = 3.0
+NOTED_AFTER_S = 3.0
 """Seconds after which a stage gets a note; our choice."""
 _WORDS = {
     "start": "the step is being started on the host",
@@ -151,32 +111,26 @@ _WORDS = {
 """By the stage names in hosts/agent.py; other stages get no note."""
 
 
-@dataclass
-class Stages:
-    """Gives one note for each stage of a step that takes long."""
+def note_of_long_stages(note: Callable[[str], None]) -> Callable[[str], None]:
+    """A function for each stage that the host reports; gives one note for each that takes long."""
+    current, since = "", 0.0
 
-    note: Callable[[str], None]
-    clock: Callable[[], float] = time.monotonic
-    _name: str = ""
-    _since: float = 0.0
-    """When the stage `_name` was first reported."""
+    def at(name: str) -> None:
+        nonlocal current, since
+        now = time.monotonic()
+        if name != current:
+            current, since = name, now
+        elif name in _WORDS and now - since >= NOTED_AFTER_S:
+            note(_WORDS[name])
+            since = float("inf")
 
-    def at(self, name: str) -> None:
-        """Record that the host reported to be in the stage `name`."""
-        now = self.clock()
-        if name != self._name:
-            self._name, self._since = name, now
-        elif name in _WORDS and now - self._since >= TOLD_AFTER_S:
-            self.note(_WORDS[name])
-            self._since = float("inf")
+    return at
 
 
 @dataclass
 class HostLost:
     """Called after every failed attempt to reach a machine; asks its provider each time.
-
-    A machine that was not rented is never known to be gone.
-    """
+    A machine that was not rented is never known to be gone."""
 
     plan: Plan
     renter: Renter | None

@@ -22,7 +22,7 @@ from diskbench.report.charts.runs_line import cliff
 from diskbench.report.published.beside import figure_beside
 from diskbench.report.published.draw import PostChart, of_outlook, predicted_cliffs, short_label
 from diskbench.results.run_evidence import EvidenceOfRuns
-from diskbench.results.trial import Trial, read_trial
+from diskbench.results.trial import Trial, read_trials
 from diskbench.store.rows import find_plan
 
 
@@ -49,7 +49,7 @@ def own_trials(
         elif not matched:
             left_out.append(f"{short(first.run_id)}{_why_not(asked)}")
         else:
-            trial = read_trial(database, of_trial, evidence, books)
+            (trial,) = read_trials(database, {first.trial_id: of_trial}, evidence, books).values()
             found = [point for one in matched if (point := _point(trial, one, marks))]
             points += [*found, *_cliffs(trial, found)] if found else []
     return tuple(dict.fromkeys(points)), tuple(dict.fromkeys(left_out))

@@ -21,6 +21,7 @@ from diskbench.analysis.row_figures import changed, row_figures
 from diskbench.model.phase import StepPhases
 from diskbench.model.result import StepResult, Tick
 from diskbench.model.spec import Plan, Step
+from diskbench.ports import Watcher
 from diskbench.report.assemble.phases import clock
 from diskbench.report.assemble.subject import namer
 from diskbench.report.assemble.words import rate_words
@@ -59,7 +60,7 @@ def open_progress(
 
 
 @dataclass
-class Progress:
+class Progress(Watcher):
     """Receives progress from the threads of the trials; its methods never block or raise. By itself
     it prints a line per step, and another every few seconds while it runs."""
 

@@ -3,17 +3,19 @@
 import pytest
 from tests.rigs.matrix_rows import CAMPAIGN, campaign_row, cell_row
 
-from diskbench.engine.matrix.admission import feed
+from diskbench.engine.matrix.admission import admit_cells
 from diskbench.engine.matrix.campaign import retry_cells
 from diskbench.model.matrix import Limits
 from diskbench.store.campaigns import (
     claim_campaign,
+    claim_cell,
     find_campaign,
     load_campaign,
+    load_cells,
     request_end,
     save_campaign,
+    update_cell,
 )
-from diskbench.store.cells import claim_cell, load_cells, update_cell
 from diskbench.store.machines import MachineRecord
 
 
@@ -23,7 +25,7 @@ def begun(database):
 
     def begin(cells, **limits):
         save_campaign(database, campaign_row(limits=Limits(**limits)), cells)
-        return feed(database, load_campaign(database, CAMPAIGN))
+        return admit_cells(database, load_campaign(database, CAMPAIGN))
 
     return begin
 
@@ -33,7 +35,7 @@ def states(database):
 
 
 def again(database, **changes):
-    return feed(database, find_campaign(database, CAMPAIGN), **changes)
+    return admit_cells(database, find_campaign(database, CAMPAIGN), **changes)
 
 
 def test_cells_that_may_begin_are_queued_once_under_a_trial_of_their_own(database, begun):

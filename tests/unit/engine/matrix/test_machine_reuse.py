@@ -11,7 +11,7 @@ from tests.books import SHIPPED
 from tests.rigs.matrix_rows import CAMPAIGN, campaign_row, cell_row
 
 from diskbench.engine.cleanup.gc import is_reached, sweep
-from diskbench.engine.matrix.admission import feed
+from diskbench.engine.matrix.admission import admit_cells
 from diskbench.engine.matrix.cells import run_ids
 from diskbench.engine.matrix.machine_reuse import let_idle_go, placed
 from diskbench.engine.session import Session
@@ -25,12 +25,18 @@ from diskbench.model.spec import Cell, TargetSpec
 from diskbench.plan.trial import TrialIds
 from diskbench.providers.fake.cloud import VARIABLE, FakeProvider, plan_fault
 from diskbench.store import schema
-from diskbench.store.campaigns import find_campaign, save_campaign
-from diskbench.store.cells import cell_of_trial, claim_cell, load_cells, update_cell
+from diskbench.store.campaigns import (
+    cell_of_trial,
+    claim_cell,
+    find_campaign,
+    load_cells,
+    save_campaign,
+    spent_by,
+    update_cell,
+)
 from diskbench.store.clock import now
 from diskbench.store.leases import extend_lease, load_lease
 from diskbench.store.machines import end_machine, give_machine, keep_machine, list_machines
-from diskbench.store.matrix_sums import spent_by
 from diskbench.store.profile_file import find_profile
 
 MACHINE = "fake~1f0c3a"
@@ -53,7 +59,7 @@ def begin(session: Session, count: int, **limits) -> list[str]:
 
 
 def fed(session: Session) -> list[str]:
-    feed(session.database, find_campaign(session.database, CAMPAIGN))
+    admit_cells(session.database, find_campaign(session.database, CAMPAIGN))
     cells = load_cells(session.database, CAMPAIGN)
     return [cell.trial_id for cell in cells if cell.state == "queued" and cell.trial_id]
 

@@ -1,7 +1,5 @@
 """Which cells a process takes: those that nobody has, and those of processes that died.
-
-One thread of a process learns what somebody asked to stop, whatever it is.
-"""
+One thread of a process learns what somebody asked to stop, whatever it is."""
 
 import os
 import signal
@@ -25,8 +23,7 @@ from diskbench.engine.trial.stop import Stop
 from diskbench.engine.work import cancel
 from diskbench.errors import Suspended
 from diskbench.store import schema
-from diskbench.store.campaigns import request_cancel, save_campaign
-from diskbench.store.cells import cell_of_trial
+from diskbench.store.campaigns import cell_of_trial, save_campaign, update_cell
 
 
 @pytest.fixture
@@ -79,8 +76,8 @@ def test_a_wish_of_another_process_is_not_followed(session):
     follow_wishes(session, stop)
     mine = make_plan((OF_CELL,), campaign_id="01jw0000000000000000000002")
     save_plan(session.database, mine, "file:///evidence", owner=session.executor_id)
-    request_cancel(session.database, ALONE)
-    request_cancel(session.database, OF_CELL)
+    update_cell(session.database, ALONE, cancel=True)
+    update_cell(session.database, OF_CELL, cancel=True)
     assert stop.of(OF_CELL).wait(LONGEST_S)
     assert not stop.asked(ALONE)
 

@@ -15,8 +15,7 @@ from diskbench.errors import CostRefused, InvalidValue, MatrixError
 from diskbench.model.ids import short
 from diskbench.providers.fake.cloud import VARIABLE as FAKE_DIR
 from diskbench.report.terminal.status_text import schedule_lines
-from diskbench.store.campaigns import list_campaigns
-from diskbench.store.cells import load_cells
+from diskbench.store.campaigns import list_campaigns, load_cells
 from diskbench.store.database import open_database
 from diskbench.store.executors import remove_executor
 from diskbench.store.matrix_lock import locked

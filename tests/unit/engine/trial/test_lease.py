@@ -21,7 +21,7 @@ from diskbench.model.spec import Loop, SharedMachine
 from diskbench.plan.cost import left_s, longest_s
 from diskbench.ports import ExtendsLeases
 from diskbench.providers.fake.cloud import FakeProvider
-from diskbench.store import cells
+from diskbench.store import campaigns
 from diskbench.store.clock import iso
 from diskbench.store.database import database_time
 from diskbench.store.leases import Lease, create_lease, load_lease
@@ -196,7 +196,7 @@ def test_a_cell_that_would_outlast_its_machine_is_tried_again_on_another(session
     settled: list[tuple[Any, ...]] = []
     stations = SimpleNamespace(session=session, settle=lambda *words, **_: settled.append(words))
     cell = SimpleNamespace(trial_id=plan.trial_id, owner="dead", key="one")
-    replace_everywhere(monkeypatch, cells, "claim_cell", lambda *_, **__: True)
+    replace_everywhere(monkeypatch, campaigns, "claim_cell", lambda *_, **__: True)
     replace_everywhere(monkeypatch, run_cells, "silent_s", lambda *_: 1.0)
     monkeypatch.setattr(durable_cells, "go_on", lambda *_: None)
     run_cells.take(stations, cell, "PENDING", ())  # type: ignore[arg-type]

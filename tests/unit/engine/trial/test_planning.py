@@ -1,7 +1,5 @@
 """Replicates are looked up once, and each is planned once.
-
-What `plan` tells without a region, and of a region that there is not.
-"""
+What `plan` tells without a region, and of a region that there is not."""
 
 import pytest
 from tests.books import SHIPPED

@@ -1,7 +1,5 @@
 """A machine is looked at before a run in as few round trips as can be.
-
-Two addresses of one machine: by its kernel and its disk, never by a name.
-"""
+Two addresses of one machine: by its kernel and its disk, never by a name."""
 
 import pytest
 from tests.rigs.fake_host import FakeHost

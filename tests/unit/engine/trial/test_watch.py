@@ -4,11 +4,12 @@ import pytest
 from tests.rigs.plans import make_plan, save_plan
 
 from diskbench.engine.trial import watch
-from diskbench.engine.trial.watch import HostLost, Silent, StepProgress
+from diskbench.engine.trial.watch import HostLost, step_progress
 from diskbench.errors import AccessDenied, RentalFailed
 from diskbench.model.options import RentSpec
 from diskbench.model.rental import Rental, Scope
 from diskbench.model.result import Tick
+from diskbench.ports import Watcher
 from diskbench.store.rows import progress_of_trials
 
 PLAN = make_plan()
@@ -35,22 +36,20 @@ def tick_of(database, plan):
 
 
 def step_of(database):
-    return StepProgress(
-        Silent(lambda *_: None), database, PLAN.trial_id, PLAN.run_ids[0], PLAN.steps[0]
-    )
+    return step_progress(Watcher(), database, PLAN.trial_id, PLAN.run_ids[0], PLAN.steps[0])
 
 
 def test_progress_is_in_its_row_at_once_and_every_second(database, clock):
     step = step_of(database)
-    step.note(None)
+    step(None)
     for second in range(1, 6):
-        step.note(Tick(elapsed_s=second - 0.5))  # not written
+        step(Tick(elapsed_s=second - 0.5))  # not written
         clock[0] += 1.0
-        step.note(Tick(elapsed_s=second))
+        step(Tick(elapsed_s=second))
         assert tick_of(database, PLAN) == second
-    step_of(database).note(None)
+    step_of(database)(None)
     clock[0] += 0.1
-    step_of(database).note(None)
+    step_of(database)(None)
     assert list(progress_of_trials(database, [PLAN.trial_id])) == [PLAN.trial_id]
 
 

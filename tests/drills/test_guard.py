@@ -17,10 +17,10 @@ from tests.rigs.loops import MIB, Loop, attached, detach_all, empty_image, is_em
 from tests.rigs.windows import BEFORE_FIO, CACHE_DROP, FIO, Done, Window, first_on_path, in_window
 
 from diskbench.errors import HostUnavailable, MeasurementFailed, TargetRefused
-from diskbench.hosts.device import check_device
+from diskbench.hosts.device import DeviceProof, check_device
 from diskbench.hosts.jobs import start_and_watch
 from diskbench.hosts.local import LocalHost
-from diskbench.hosts.unit import DeviceGuard, Unit, UnitExit
+from diskbench.hosts.unit import Unit, UnitExit
 from diskbench.hosts.workspace import cleanup, make_workspace, mount_point
 from diskbench.model.spec import ResolvedTarget
 
@@ -66,12 +66,14 @@ class Stage:
             job=f"[global]\n{place}\n[x]\nrw=write\nbs=1m\nsize=4m\nioengine=psync\n",
             work_dir=target.work_dir,
             canary_before=True,
-            guard=DeviceGuard(
-                path=target.device or "",
-                number=target.device_number or "",
-                identity=target.identity or "",
-                size_bytes=target.device_size_bytes or 0,
-                mount_point=mount_point(target),
+            guards=(
+                DeviceProof(
+                    path=target.device or "",
+                    number=target.device_number or "",
+                    identity=target.identity or "",
+                    size_bytes=target.device_size_bytes or 0,
+                    mount_point=mount_point(target),
+                ),
             ),
         ).model_copy(update=changes)
         return start_and_watch(HERE, unit, lambda _: None, lambda: False)
@@ -328,7 +330,7 @@ def test_a_directory_that_is_exchanged_is_not_measured(
     work = shlex.quote(str(target.work_dir))
     done = stage.when(window, f"mv {work} {work}.away && mkdir {work}")
     with pytest.raises(MeasurementFailed, match=f"{words}.*is not the directory"):
-        stage.step(target, guard=None)
+        stage.step(target, guards=())
     assert done.exit == 0, done.said
     assert list(Path(str(target.work_dir)).iterdir()) == []
 

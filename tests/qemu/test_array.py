@@ -10,8 +10,8 @@ from tests.qemu.conftest import Guest
 from tests.rigs.cli import a_user, merged_rows
 
 from diskbench.errors import ReleaseFailed, TargetRefused
-from diskbench.hosts.device import check_device
-from diskbench.hosts.stripe import Member, stripe, stripe_uuid, unstripe
+from diskbench.hosts.device import DeviceProof, check_device
+from diskbench.hosts.stripe import stripe, stripe_uuid, unstripe
 
 pytestmark = pytest.mark.timeout(900)  # the image may have to be built, and a guest to boot
 
@@ -22,7 +22,7 @@ THEIRS = "11223344:55667788:99aabbcc:ddeeff00"
 
 
 @pytest.fixture
-def pair(guest: Guest) -> Iterator[tuple[Member, ...]]:
+def pair(guest: Guest) -> Iterator[tuple[DeviceProof, ...]]:
     links = [f"/dev/disk/by-id/nvme-QEMU_NVMe_Ctrl_{serial}" for serial in SERIALS]
     for slot, serial in zip(("slot0", "slot1"), SERIALS, strict=True):
         guest.machine.plug(slot, serial, DISK_BYTES)
@@ -30,7 +30,7 @@ def pair(guest: Guest) -> Iterator[tuple[Member, ...]]:
         guest.await_links(*links)
         paths = guest.root(f"readlink -f {' '.join(links)}").split()
         yield tuple(
-            Member(path=path, identity=serial, size_bytes=DISK_BYTES)
+            DeviceProof(path=path, number="-", identity=serial, size_bytes=DISK_BYTES)
             for path, serial in zip(paths, SERIALS, strict=True)
         )
     finally:
@@ -40,13 +40,10 @@ def pair(guest: Guest) -> Iterator[tuple[Member, ...]]:
 
 
 def test_two_disks_are_measured_as_one_and_are_two_again(
-    guest: Guest, pair: tuple[Member, ...], tmp_path: Path
+    guest: Guest, pair: tuple[DeviceProof, ...], tmp_path: Path
 ) -> None:
     made = stripe(guest.host, TRIAL, pair)
-    assert made.identity == stripe_uuid(TRIAL)
-    level, chunk = guest.root(
-        f"cd /sys/block/{Path(made.path).name}/md && cat level chunk_size"
-    ).split()
+    level, chunk = guest.root(f"cd /sys/block/{Path(made).name}/md && cat level chunk_size").split()
     assert (level, int(chunk)) == ("raid0", made.chunk_bytes) == ("raid0", 512 * 1024)
     assert stripe(guest.host, TRIAL, pair) == made
     with pytest.raises(TargetRefused, match=r"held by md.*belongs to a software RAID"):
@@ -56,10 +53,10 @@ def test_two_disks_are_measured_as_one_and_are_two_again(
     profile = tmp_path / "mine.fio"
     profile.write_text("[write]\nrw=write\nbs=1m\nsize=64m\n")
     (run,) = user.json(
-        "run", "--provider", "ssh", "--host", "127.0.0.1", "--device", made.path,
-        "--destroy-data", made.identity, "--profile", str(profile), "--quiet",
+        "run", "--provider", "ssh", "--host", "127.0.0.1", "--device", made,
+        "--destroy-data", stripe_uuid(TRIAL), "--profile", str(profile), "--quiet",
     )["runs"]  # fmt: skip
-    assert (run["state"], run["target_identity"]) == ("done", made.identity)
+    assert (run["state"], run["target_identity"]) == ("done", stripe_uuid(TRIAL))
     assert [row["bytes"] for row in merged_rows(run)] == [64 * 2**20]
     unstripe(guest.host, TRIAL, pair)
     unstripe(guest.host, TRIAL, pair)
@@ -67,26 +64,26 @@ def test_two_disks_are_measured_as_one_and_are_two_again(
 
 
 def test_an_array_is_found_again_after_it_was_stopped_and_finished_if_half_made(
-    guest: Guest, pair: tuple[Member, ...]
+    guest: Guest, pair: tuple[DeviceProof, ...]
 ) -> None:
     made = stripe(guest.host, TRIAL, pair)
     mark = f"mdadm --examine --export {pair[0].path} | grep MD_UPDATE_TIME"
     before = guest.root(mark)
-    guest.root(f"flock {pair[0].path} mdadm --stop {made.path}")
-    assert stripe(guest.host, TRIAL, pair).identity == made.identity
+    guest.root(f"flock {pair[0].path} mdadm --stop {made}")
+    assert stripe(guest.host, TRIAL, pair)
     assert guest.root(mark) == before
     guest.root(
         f"flock {pair[0].path} sh -c 'mdadm --stop /dev/md[0-9]* && "
         f"mdadm --zero-superblock {pair[1].path}'"
     )
-    assert stripe(guest.host, TRIAL, pair).identity == made.identity
+    assert stripe(guest.host, TRIAL, pair)
 
 
-def test_an_array_in_use_is_not_taken_apart(guest: Guest, pair: tuple[Member, ...]) -> None:
+def test_an_array_in_use_is_not_taken_apart(guest: Guest, pair: tuple[DeviceProof, ...]) -> None:
     made = stripe(guest.host, TRIAL, pair)
-    guest.root(f"mkfs.ext4 -q {made.path} && mkdir -p /mnt/array && mount {made.path} /mnt/array")
+    guest.root(f"mkfs.ext4 -q {made} && mkdir -p /mnt/array && mount {made} /mnt/array")
     try:
-        with pytest.raises(ReleaseFailed, match=made.path):
+        with pytest.raises(ReleaseFailed, match=made):
             unstripe(guest.host, TRIAL, pair)
     finally:
         guest.root("umount /mnt/array")
@@ -94,7 +91,7 @@ def test_an_array_in_use_is_not_taken_apart(guest: Guest, pair: tuple[Member, ..
 
 
 def test_somebody_elses_array_is_neither_used_nor_taken_apart(
-    guest: Guest, pair: tuple[Member, ...]
+    guest: Guest, pair: tuple[DeviceProof, ...]
 ) -> None:
     paths = " ".join(member.path for member in pair)
     guest.root(

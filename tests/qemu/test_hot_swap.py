@@ -13,7 +13,7 @@ from tests.rigs.waiting import started
 from diskbench.errors import MeasurementFailed
 from diskbench.hosts.device import check_device
 from diskbench.hosts.jobs import start_and_watch
-from diskbench.hosts.unit import DeviceGuard, Unit
+from diskbench.hosts.unit import Unit
 from diskbench.hosts.workspace import cleanup, make_workspace
 from diskbench.model.spec import ResolvedTarget
 
@@ -61,9 +61,7 @@ def test_a_disk_that_was_swapped_while_caches_are_dropped_is_not_written_to(
         name="000-write",
         state_dir=STATE,
         job=f"[global]\nfilename={path}\n[x]\nrw=write\nbs=1m\nsize=4m\nioengine=psync\n",
-        guard=DeviceGuard(
-            path=path, number=proof.number, identity=FIRST, size_bytes=proof.size_bytes
-        ),
+        guards=(proof,),
         root=True,
     )
     guest.root(WAITS)

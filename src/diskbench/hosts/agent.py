@@ -18,6 +18,7 @@ exit        the last line, written last: "EXIT STOPPED STARTED ENDED KEY=VALUE..
 
 Only the disks that a request names are written to. Each is opened with O_EXCL, checked by that
 descriptor, and held until fio has ended: fio inherits it and is given it in place of the name.
+No other descriptor is inherited: Python opens all of them so (PEP 446).
 """
 
 import contextlib
@@ -51,19 +52,12 @@ class Failed(Exception):
     """A request cannot be done, or a disk or directory may not be written to: the text says why."""
 
 
-def read_bytes(path: str, most: int = 1 << 24) -> bytes:
-    """A file, at most so many bytes; empty where it cannot be read."""
-    try:
-        with open(path, "rb") as file:
-            return file.read(most)
-    except OSError:
-        return b""
-
-
 def read(path: str, most: int = 1 << 24) -> str:
     """The text of a file, at most so many bytes; empty where it cannot be read. Python 3.6 has no
     UTF-8 where the locale has none: what is read is decoded as names of files are."""
-    return os.fsdecode(read_bytes(path, most))
+    with contextlib.suppress(OSError), open(path, "rb") as file:
+        return os.fsdecode(file.read(most))
+    return ""
 
 
 def lines_of(text: str) -> List[str]:
@@ -74,7 +68,7 @@ def lines_of(text: str) -> List[str]:
 
 def first_line(path: str) -> str:
     """The first line of a file without blanks around it; empty where it cannot be read."""
-    return read(path, 65536).partition("\n")[0].strip()
+    return read(path, 65536).partition("\n")[0].strip()  # /proc/sys refuses to give more
 
 
 def number_in(path: str) -> int:
@@ -93,6 +87,13 @@ def remove(path: str) -> None:
     """Remove a file; nothing where that cannot be done."""
     with contextlib.suppress(OSError):
         os.unlink(path)
+
+
+def stat_of(path: str, follow: bool = True) -> Optional[os.stat_result]:
+    """What stat(2), or lstat(2), says of a path; None where it says nothing."""
+    with contextlib.suppress(OSError):
+        return os.stat(path, follow_symlinks=follow)
+    return None
 
 
 def uptime() -> float:
@@ -125,19 +126,16 @@ def processes() -> Iterator[int]:
 
 def name_of(number: int, unknown: str, by_number: Callable[[int], Any] = pwd.getpwuid) -> str:
     """The name of a user, or of a group (grp.getgrgid)."""
-    try:
+    with contextlib.suppress(KeyError):
         return str(by_number(number)[0])
-    except KeyError:
-        return unknown
+    return unknown
 
 
 def program(name: str) -> str:
     """The path of a program; empty where there is none."""
-    for directory in os.environ.get("PATH", os.defpath).split(":"):
-        path = os.path.join(directory or ".", name)
-        if os.path.isfile(path) and os.access(path, os.X_OK):
-            return path
-    return ""
+    places = os.environ.get("PATH", os.defpath).split(":")
+    paths = (os.path.join(place or ".", name) for place in places)
+    return next((one for one in paths if os.path.isfile(one) and os.access(one, os.X_OK)), "")
 
 
 def ran(*words: str, timeout: Optional[float] = 60) -> Tuple[int, str]:
@@ -184,12 +182,11 @@ def no_room(directory: str) -> str:
 def full(directory: str, error: OSError) -> Failed:
     """The failure of a write in a directory, with what is free there."""
     why = f"cannot write to {directory}: {error.strerror}"
-    try:
+    with contextlib.suppress(OSError):
         room = os.statvfs(directory)
-    except OSError:
-        return Failed(why)
-    free_kib = room.f_bavail * room.f_frsize // 1024
-    return Failed(f"{why} ({free_kib} KiB and {room.f_ffree} inodes are free there)")
+        free_kib = room.f_bavail * room.f_frsize // 1024
+        why += f" ({free_kib} KiB and {room.f_ffree} inodes are free there)"
+    return Failed(why)
 
 
 # --- Block devices, by their number MAJOR:MINOR
@@ -207,11 +204,8 @@ def number_text(device: int) -> str:
 
 def number_of(path: str) -> str:
     """The number of a block device; empty where the path is none."""
-    try:
-        found = os.stat(path)
-    except OSError:
-        return ""
-    return number_text(found.st_rdev) if stat.S_ISBLK(found.st_mode) else ""
+    found = stat_of(path)
+    return number_text(found.st_rdev) if found and stat.S_ISBLK(found.st_mode) else ""
 
 
 def kernel_name(number: str) -> str:
@@ -232,21 +226,26 @@ def partitions_of(number: str) -> List[Tuple[str, str]]:
     return [(first_line(place + "/dev"), os.path.basename(place)) for place in places]
 
 
+def family(number: str) -> Dict[str, str]:
+    """A disk and its partitions: their numbers by their names."""
+    return {kernel_name(number): number, **{name: part for part, name in partitions_of(number)}}
+
+
 def holders(number: str) -> List[str]:
     """The names of what is built on a device: device mapper, MD, bcache."""
     return sorted(os.path.basename(path) for path in glob.glob(sysfs(number, "holders/*")))
 
 
 def slaves(number: str) -> List[str]:
-    """The numbers of what a device is built on."""
-    return [first_line(file) for file in sorted(glob.glob(sysfs(number, "slaves/*/dev")))]
+    """The numbers of what a device is built on; of a partition, its disk."""
+    disk, files = whole_disk(number), glob.glob(sysfs(number, "slaves/*/dev"))
+    return [first_line(file) for file in sorted(files)] if disk == number else [disk]
 
 
 def below(number: str) -> Iterator[str]:
     """A device, and all devices that it lies on."""
-    disk = whole_disk(number)
     yield number
-    for lower in ([disk] if disk != number else []) + slaves(number):
+    for lower in slaves(number):
         yield from below(lower)
 
 
@@ -261,6 +260,8 @@ class Mount:
             raise Failed(f"a line of mountinfo cannot be read: {line!r}")
         self.id, self.number, self.point = fields[0], fields[2], unescaped(fields[4])
         self.kind, self.source = more[0], unescaped(more[1])
+        options = ",".join(fields[5:6] + more[2:3]).split(",")
+        self.options = ",".join(dict.fromkeys(options))
 
 
 def unescaped(text: str) -> str:
@@ -268,15 +269,10 @@ def unescaped(text: str) -> str:
     return re.sub(r"\\([0-3][0-7]{2})", lambda found: chr(int(found.group(1), 8)), text)
 
 
-def mount_lines(*names: str) -> List[str]:
-    """The lines of mountinfo of these processes, each once; of this one where none is named."""
-    files = [read(f"{PROC}/{name}/mountinfo") for name in names or ("self",)]
-    return list(dict.fromkeys(line for text in files for line in lines_of(text)))
-
-
 def mounts(*names: str) -> List[Mount]:
-    """What is mounted, as these processes see it."""
-    return [Mount(line) for line in mount_lines(*names)]
+    """What is mounted, as these processes see it, each once; as this one where none is named."""
+    files = [read(f"{PROC}/{name}/mountinfo") for name in names or ("self",)]
+    return [Mount(line) for line in dict.fromkeys(one for text in files for one in lines_of(text))]
 
 
 def mounted_on(point: str) -> List[str]:
@@ -290,16 +286,27 @@ def mounted_below(path: str) -> bool:
     return any(one.point == path or one.point.startswith(path + "/") for one in mounts())
 
 
+def points_of(number: str, found: List[Mount]) -> List[str]:
+    """Where a disk, or a partition of it, is mounted; also by name: btrfs and its like number their
+    mounts themselves."""
+    keys = [*family(number).values(), *("/dev/" + name for name in family(number))]
+    places = [one.point for key in keys for one in found if key in (one.number, one.source)]
+    return list(dict.fromkeys(places))
+
+
 def mount_of(path: str) -> Optional[Mount]:
-    """The mount that a file or directory lies on, by the mount id of a descriptor."""
-    try:
-        descriptor = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
-    except OSError:
-        return None
-    info = read(f"{PROC}/self/fdinfo/{descriptor}")
-    os.close(descriptor)
-    wanted = re.search(r"^mnt_id:\s*(\d+)", info, re.MULTILINE)
-    return next((one for one in mounts() if wanted and one.id == wanted.group(1)), None)
+    """The mount that a file or directory lies on: by the mount id of a descriptor, else by the
+    longest mount point above it (of several the last)."""
+    wanted, path = "", os.path.realpath(path)
+    with contextlib.suppress(OSError):
+        descriptor = os.open(path, os.O_RDONLY | os.O_NONBLOCK)
+        info = read(f"{PROC}/self/fdinfo/{descriptor}")
+        wanted = "".join(re.findall(r"^mnt_id:\s*(\d+)", info, re.MULTILINE))
+        os.close(descriptor)
+    found = mounts()
+    above = [one for one in found if f"{path}/".startswith(one.point.rstrip("/") + "/")]
+    longest = max(reversed(above), key=lambda one: len(one.point), default=None)
+    return next((one for one in found if one.id == wanted), longest)
 
 
 def swaps() -> Set[str]:
@@ -311,7 +318,7 @@ def swaps() -> Set[str]:
 def is_busy(path: str) -> bool:
     """Whether a process holds it exclusively. Nothing is written."""
     try:
-        os.close(os.open(path, os.O_RDONLY | os.O_EXCL | os.O_CLOEXEC))
+        os.close(os.open(path, os.O_RDONLY | os.O_EXCL))
     except OSError as error:
         return error.errno == errno.EBUSY
     return False
@@ -336,19 +343,17 @@ def backing_file(number: str) -> str:
 def backing(number: str) -> Optional[Tuple[str, str, int, int]]:
     """Device and inode of the file of a loop device, and the bytes of it that it maps (begin, end);
     None for other devices, and where the file cannot be told."""
-    file = backing_file(number)
+    file, begin = backing_file(number), number_in(sysfs(number, "loop/offset"))
     if not file:
         return None
-    begin = number_in(sysfs(number, "loop/offset"))
     try:
         with open(os.path.join(DEV, kernel_name(number)), "rb", buffering=0) as device:
             # LOOP_GET_STATUS64: struct loop_info64 (linux/loop.h) begins with numbers of 8 bytes.
             answer = fcntl.ioctl(device, 0x4C05, bytes(232))
         on, inode, _, begin = struct.unpack_from("=4Q", answer)
     except OSError:
-        try:
-            found = os.stat(file)
-        except OSError:
+        found = stat_of(file)
+        if not found:
             return None
         on, inode = found.st_dev, found.st_ino
     return number_text(on), str(inode), begin, begin + number_in(sysfs(number, "size")) * 512
@@ -361,7 +366,7 @@ def own_identities(number: str) -> List[str]:
     if file:
         mapped = backing(number)
         return [f"{file}:{mapped[1] if mapped else ''}", file]
-    page = read(sysfs(number, "device/vpd_pg80"), 4096)[4:].replace("\0", "").partition("\n")[0]
+    page = read(sysfs(number, "device/vpd_pg80"))[4:].replace("\0", "").partition("\n")[0]
     names = ("serial", "device/serial", "wwid", "device/wwid")
     # A Xen disk has no serial: its nodename says by which slot it was attached.
     others = ("dm/uuid", "md/uuid", "device/nodename")
@@ -384,19 +389,6 @@ def identities(number: str) -> List[str]:
     return own_identities(number) + [known[name] for name in names if known.get(name)]
 
 
-def named(number: str) -> Lines:
-    """KEY=VALUE lines of a device: its name, its identities, its backing."""
-    yield "name=" + os.path.basename(os.path.realpath(sysfs(number))).replace("!", "/")
-    yield "number=" + number
-    mapped = backing(number)
-    if backing_file(number):
-        yield "backing_file=" + backing_file(number)
-    if mapped:
-        yield "backing_inode=" + mapped[1]
-        yield "backing=" + " ".join(map(str, mapped))
-    yield from ("identity=" + value for value in identities(number))
-
-
 _FACTS = (
     "sectors=size ro=ro removable=removable model=device/model vendor=device/vendor "
     "firmware=device/firmware_rev serial=serial device_serial=device/serial wwid=wwid "
@@ -408,19 +400,28 @@ _QUEUE = (
 )
 
 
-def described(number: str) -> Lines:
-    """KEY=VALUE lines of all that is read of a disk, values as the kernel has them."""
-    yield from named(number)
+def described(number: str, fully: bool = True) -> Lines:
+    """KEY=VALUE lines of a device: its name, identities and backing; fully, all that is read of a
+    disk, values as the kernel has them."""
+    place, mapped, known = os.path.realpath(sysfs(number)), backing(number), udev(number)
+    yield "name=" + os.path.basename(place).replace("!", "/")
+    yield "number=" + number
+    if backing_file(number):
+        yield "backing_file=" + backing_file(number)
+    if mapped:
+        yield "backing_inode=" + mapped[1]
+        yield "backing=" + " ".join(map(str, mapped))
+    yield from ("identity=" + value for value in identities(number))
+    if not fully:
+        return
     files = _FACTS.split() + [f"queue_{name}=queue/{name}" for name in _QUEUE.split()]
     for key, _, file in (one.partition("=") for one in files):
         yield f"{key}={first_line(sysfs(number, file))}"
     for key, link in (("driver", "device/driver"), ("parent_driver", "device/device/driver")):
         yield f"{key}={os.path.basename(os.path.realpath(sysfs(number, link)))}"
-    yield "path=" + os.path.realpath(sysfs(number))
-    known = udev(number)
-    for key in ("ID_BUS", "ID_MODEL", "ID_WWN"):
-        if known.get(key):
-            yield f"udev_{key[3:].lower()}={known[key]}"
+    yield "path=" + place
+    keys = filter(known.get, ("ID_BUS", "ID_MODEL", "ID_WWN"))
+    yield from (f"udev_{key[3:].lower()}={known[key]}" for key in keys)
 
 
 # --- Which physical disks lie under a path: what is claimed for it
@@ -429,22 +430,17 @@ def described(number: str) -> Lines:
 def disks_under(path: str) -> Set[str]:
     """The physical disks below a device, or below a file or directory, by their numbers; the source
     of a share. Empty where it cannot be told."""
-    number = number_of(path)
+    number, found = number_of(path), stat_of(path)
     if number:
         return physical(number)
-    try:
-        return disks_of_file(path, os.stat(path).st_dev)
-    except OSError:
-        return set()
+    return disks_of_file(path, found.st_dev) if found else set()
 
 
 def physical(number: str) -> Set[str]:
     """The physical disks below a device: through partitions, device mapper, MD and loop devices."""
-    disk = whole_disk(number)
-    lower = [disk] if disk != number else slaves(number)
+    lower, file = slaves(number), backing_file(number)
     if lower:
         return set().union(*map(physical, lower))
-    file = backing_file(number)
     return (disks_under(file) if file else set()) or {number}
 
 
@@ -500,7 +496,7 @@ class Disk:
         """Open it: while it is open the kernel gives its number to no other disk, and with O_EXCL
         it refuses mount, mkfs, swapon, mdadm and losetup, which use that themselves. Raises
         Failed."""
-        looks, flags = 4, os.O_RDONLY | os.O_CLOEXEC | (os.O_EXCL if exclusively else 0)
+        looks, flags = 4, os.O_RDONLY | (os.O_EXCL if exclusively else 0)
         while self.descriptor < 0:
             try:
                 self.descriptor = os.open(self.path, flags)
@@ -561,20 +557,17 @@ class Disk:
 
     def check_taken(self) -> None:
         """Raise Failed where it, or a partition, is mounted, swap, or part of another device."""
-        name = kernel_name(self.number)
-        if not name:
+        parts = family(self.number)
+        if "" in parts:
             raise Failed(self.path + " has no name that can be read")
-        parts = [(self.number, name), *partitions_of(self.number)]
-        numbers, paths = [number for number, _ in parts], ["/dev/" + part for _, part in parts]
-        # Also as process 1 sees it, and by name: btrfs and its like number their mounts themselves.
-        found = mounts("self", "1")
+        found = mounts("self", "1")  # also as process 1 sees it
         if not found:
             raise Failed("what is mounted cannot be read")
-        points = {one.point for one in found if one.number in numbers or one.source in paths}
+        points = sorted(points_of(self.number, found))
         if points:
-            raise Failed(f"{self.path} is mounted on {' '.join(sorted(points))}")
-        in_swap = swaps()
-        for number in numbers:
+            raise Failed(f"{self.path} is mounted on {' '.join(points)}")
+        in_swap, paths = swaps(), ["/dev/" + name for name in parts]
+        for number in parts.values():
             if number in in_swap:
                 raise Failed(self.path + " is swap")
             if holders(number):
@@ -643,7 +636,7 @@ LOCK_S = 10.0
 MOST_AHEAD = 10**6
 """By how much a ticket may be above the uptime (s): each of a crowd takes one more. Who writes a
 larger one would have all others wait behind it."""
-CLAIM_BYTES = 16384
+CLAIM_BYTES, QUEUE = 16384, "/diskbench.queue"
 _CLAIM = re.compile(r"(ticket|pid|since|until|runs|trial|user|disks|state) ([A-Za-z0-9:._/@ ?-]+)")
 
 
@@ -684,7 +677,7 @@ class Claim:
 
 def open_plain(path: str, flags: int = os.O_RDONLY) -> int:
     """A descriptor of a regular file, of no link and no FIFO. Raises OSError."""
-    descriptor = os.open(path, flags | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
+    descriptor = os.open(path, flags | os.O_NOFOLLOW | os.O_NONBLOCK)
     if not stat.S_ISREG(os.fstat(descriptor).st_mode):
         os.close(descriptor)
         raise OSError(errno.EINVAL, "is no regular file", path)
@@ -704,7 +697,7 @@ def locked(path: str, flags: int, ending: Callable[[], Any]) -> int:
         except FileNotFoundError:
             # Without O_CREAT above: the kernel refuses it for a file of others (protected_regular).
             with contextlib.suppress(FileExistsError):
-                made = os.open(path, os.O_CREAT | os.O_EXCL | os.O_WRONLY | os.O_CLOEXEC, 0o644)
+                made = os.open(path, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o644)
                 os.fchmod(made, 0o644)
                 os.close(made)
             continue
@@ -787,14 +780,6 @@ class Turn:
             raise
         self.drop()
 
-    @contextlib.contextmanager
-    def _queue(self) -> Iterator[None]:
-        queue = locked(self.place + "/diskbench.queue", os.O_RDONLY, self.ending)
-        try:
-            yield
-        finally:
-            os.close(queue)
-
     def _enter(self) -> None:
         """Make the claim, locked, with a ticket behind those of all others that are there; that of
         an earlier step while it is kept. Raises OSError."""
@@ -802,7 +787,7 @@ class Turn:
         if os.fstat(self._descriptor).st_uid != os.getuid():
             raise OSError(errno.EPERM, _OTHERS, self.path)
         self.method = "flock"
-        with self._queue():
+        with open(locked(self.place + QUEUE, os.O_RDONLY, self.ending)):
             kept = Claim(self.path, os.pread(self._descriptor, CLAIM_BYTES, 0).decode("latin-1"), 0)
             self.ticket = kept.ticket or 0
             if kept.ticket is None or kept.until <= uptime():
@@ -812,7 +797,7 @@ class Turn:
 
     def _begun(self, shares: bool) -> Optional[Claim]:
         """The claim whose turn it is; None where it is ours, which then says so. Raises OSError."""
-        with self._queue():
+        with open(locked(self.place + QUEUE, os.O_RDONLY, self.ending)):
             own = (self.ticket, self.path)
             before = [
                 one for one in self.living() if one.ticket is None or (one.ticket, one.path) < own
@@ -886,12 +871,10 @@ class Turn:
             if one.runs and one.ticket is not None:
                 yield "beside " + one.sentence
         for process in fios_on(self.disks, self.state) if self.disks else ():
-            try:
-                owner = os.stat(f"{PROC}/{process}").st_uid
-            except OSError:
-                continue  # it has ended
-            user = name_of(owner, "UNKNOWN")
-            yield f"beside a process of fio (number {process}, user {user})"
+            found = stat_of(f"{PROC}/{process}")
+            if found:  # else it has ended
+                user = name_of(found.st_uid, "UNKNOWN")
+                yield f"beside a process of fio (number {process}, user {user})"
 
     def report(self) -> Lines:
         """How the disk was locked, for lock.txt."""
@@ -907,25 +890,23 @@ def is_of_trial(process: int, state: str) -> bool:
 def fios_on(disks: Set[str], state: str) -> Iterator[int]:
     """Processes named fio, of other trials or none, with a file or device on these disks open."""
     lies_on: Dict[Tuple[bool, int], bool] = {}
+
+    def is_on(descriptor: str) -> bool:
+        found = stat_of(descriptor)
+        kind = stat.S_IFMT(found.st_mode) if found else 0
+        is_disk, is_standard = kind == stat.S_IFBLK, descriptor.endswith(("/0", "/1", "/2"))
+        if not found or (not is_disk and (is_standard or kind != stat.S_IFREG)):
+            return False
+        on = found.st_rdev if is_disk else found.st_dev
+        if (is_disk, on) not in lies_on:
+            under = physical(number_text(on)) if is_disk else disks_of_file(descriptor, on)
+            lies_on[is_disk, on] = bool(claimable(under) & disks)
+        return lies_on[is_disk, on]
+
     for process in processes():
-        if first_line(f"{PROC}/{process}/comm") != "fio" or is_of_trial(process, state):
-            continue
-        for descriptor in glob.glob(f"{PROC}/{process}/fd/*"):
-            try:
-                found = os.stat(descriptor)
-            except OSError:
-                continue
-            is_disk = stat.S_ISBLK(found.st_mode)
-            is_standard = descriptor.endswith(("/0", "/1", "/2"))
-            if not is_disk and (is_standard or not stat.S_ISREG(found.st_mode)):
-                continue
-            on = found.st_rdev if is_disk else found.st_dev
-            if (is_disk, on) not in lies_on:
-                under = physical(number_text(on)) if is_disk else disks_of_file(descriptor, on)
-                lies_on[is_disk, on] = bool(claimable(under) & disks)
-            if lies_on[is_disk, on]:
-                yield process
-                break
+        is_other = first_line(f"{PROC}/{process}/comm") == "fio" and not is_of_trial(process, state)
+        if is_other and any(map(is_on, glob.glob(f"{PROC}/{process}/fd/*"))):
+            yield process
 
 
 # --- What fio and the kernel say while fio runs
@@ -979,11 +960,9 @@ def own_document(text: bytes) -> Optional[Dict[str, Any]]:
     if not text.startswith(b'{\n  "fio version" : "fio-'):
         return None
     for one in (text, re.sub(rb"(?<=: )-?(nan|inf)\b", b"0", text)):
-        try:
+        with contextlib.suppress(ValueError, RecursionError):
             document = json.loads(one.decode("utf-8", "replace"))
-        except (ValueError, RecursionError):
-            continue
-        return document if isinstance(document.get("jobs"), list) else None
+            return document if isinstance(document.get("jobs"), list) else None
     return None
 
 
@@ -1032,12 +1011,9 @@ def volume_pages(when: str, numbers: List[str]) -> Lines:
         command = struct.pack("=BBHIIIQQ10I", 2, 0, 0, 1, 0, 0, 0, ctypes.addressof(page), 0, 4096,
                               1023 << 16 | 0xD0, 0, 0, 0, 0, 0, 2000, 0)  # fmt: skip
         path = f"{DEV}/{os.path.basename(os.path.realpath(disk))}"
-        try:
-            with open(path, "rb", buffering=0) as device:
-                if fcntl.ioctl(device, 0xC0484E41, bytearray(command)) == 0:
-                    yield f"{when} {number} {page.raw.hex()}"
-        except OSError:
-            continue
+        with contextlib.suppress(OSError), open(path, "rb", buffering=0) as device:
+            if fcntl.ioctl(device, 0xC0484E41, bytearray(command)) == 0:
+                yield f"{when} {number} {page.raw.hex()}"
 
 
 # --- A unit: one step
@@ -1053,10 +1029,6 @@ _NULL_FIO = (
 def dropping(path: str) -> List[str]:
     """The command that writes a file out and drops what is cached of it; it writes no data."""
     return ["dd", "of=" + path, "oflag=nocache", "conv=notrunc,fdatasync", "count=0"]
-
-
-class Over(Exception):
-    """The unit ends before fio, with this exit status and reason, its arguments."""
 
 
 class Unit:
@@ -1085,8 +1057,7 @@ class Unit:
         self._fio: "Optional[subprocess.Popen[bytes]]" = None
         self._interim: Optional[Interim] = None  # from the start of fio until it is in fio.json
         self._is_closed = False  # nothing is written any more: the files are summed
-        flags = os.O_APPEND | os.O_CREAT | os.O_WRONLY | os.O_CLOEXEC
-        self._live = os.open("live.tsv", flags, 0o600)
+        self._live = os.open("live.tsv", os.O_APPEND | os.O_CREAT | os.O_WRONLY, 0o600)
         self._woken, self._wake = os.pipe()  # a signal writes to it, too: a lock could be held then
         os.set_blocking(self._woken, False)
         os.set_blocking(self._wake, False)
@@ -1097,17 +1068,13 @@ class Unit:
         """Whether it is to end, by a stop or a signal."""
         return bool(self.signal) or os.path.exists("stop")
 
-    def past(self) -> bool:
-        """Whether the stage takes longer than its limit."""
-        return uptime() >= self._stage_end
-
     def ending(self) -> bool:
-        """Whether the stage is to end."""
-        return self.asked() or bool(self.broken) or self.past()
+        """Whether the stage is to end: it is asked to, cannot go on, or takes too long."""
+        return self.asked() or bool(self.broken) or uptime() >= self._stage_end
 
     def over(self) -> bool:
         """Whether the stage is to end; the name of one that took too long is kept."""
-        if self.past() and not self.asked() and not self.broken:
+        if uptime() >= self._stage_end and not self.asked() and not self.broken:
             self.limit = self.limit or self._stage
         return self.ending()
 
@@ -1243,7 +1210,7 @@ class Unit:
                 for disk in self.disks:
                     disk.hold(exclusively=not self.mount)
                 if self.mount and os.path.isdir(self.work):  # so that it is not unmounted
-                    self._anchor = os.open(self.work, os.O_RDONLY | os.O_CLOEXEC)
+                    self._anchor = os.open(self.work, os.O_RDONLY)
         except Failed as failed:
             busy = failed
         self.check()  # who is mounted says more than who is busy
@@ -1268,27 +1235,18 @@ class Unit:
         self._anchor = -1
         remove("held.fio")
 
-    def refused(self, why: Failed) -> Over:
-        """The end before fio; what a stop cut short has found nothing."""
-        return Over(126, "") if self.asked() else Over(125, f"refused: {why}")
-
     def prepare(self) -> None:
-        """All that comes before fio: its turn, its disks, its caches. Raises Over."""
+        """All that comes before fio: its turn, its disks, its caches. Raises Failed."""
         self.enter("turn", FOREVER_S)
         paths = [disk.path for disk in self.disks] or [self.work]
-        try:
-            self.turn.take(paths, self.spec["if_busy"], self.tell, self.wait)
-            if self.asked():
-                raise Over(126, "")
-            self.enter("check", 600)
-            self.hold()
-        except Busy as busy:
-            raise Over(125, str(busy)) from busy
-        except Failed as failed:
-            raise self.refused(failed) from failed
+        self.turn.take(paths, self.spec["if_busy"], self.tell, self.wait)
+        if self.asked():
+            raise Failed("stopped")
+        self.enter("check", 600)
+        self.hold()
         self.clear_caches()
         if self.limit:
-            raise Over(125, f"took too long: {self.limit}")
+            raise Failed(f"took too long: {self.limit}")
         if self.spec["canary_before"]:
             self.canary("canary-before.txt")
 
@@ -1324,11 +1282,8 @@ class Unit:
         it was listed is none: fio may unlink its files while its cache is dropped."""
 
         def kind(path: str) -> int:
-            try:
-                found = os.lstat(path)
-            except FileNotFoundError:
-                return 0
-            return stat.S_IFMT(found.st_mode) if found.st_dev == device else 0
+            found = stat_of(path, follow=False)
+            return stat.S_IFMT(found.st_mode) if found and found.st_dev == device else 0
 
         device = os.stat(self.work).st_dev
         for place, names, files in os.walk(self.work):
@@ -1368,7 +1323,7 @@ class Unit:
 
     def permitted(self, limit_s: float) -> bool:
         """Whether whoever follows lets fio start; waits until there is one."""
-        granted = os.open(".go", os.O_RDWR | os.O_NONBLOCK | os.O_CLOEXEC)
+        granted = os.open(".go", os.O_RDWR | os.O_NONBLOCK)
         try:
             self.enter("go", limit_s)
             self.tell(f"? {int(uptime())}")
@@ -1399,19 +1354,17 @@ class Unit:
     # fio
 
     def measure(self) -> str:
-        """Run fio on what is prepared; returns what changed meanwhile, empty for nothing."""
-        try:
-            for disk in self.disks:
-                disk.check_same()
-            self.check()
-            job = self._job()
-        except Failed as failed:
-            raise self.refused(failed) from failed
+        """Run fio on what is prepared; returns what changed meanwhile, empty for nothing. Raises
+        Failed where it may not start."""
+        for disk in self.disks:
+            disk.check_same()
+        self.check()
+        job = self._job()
         self.enter("fio", self.limits["fio"] or FOREVER_S)
         self.beside.update(self.turn.beside())
         pages = list(volume_pages("before", self.spec["sampled"]))
         self.began, self.started = uptime(), time.time()
-        self._samples = os.open("samples.txt", os.O_WRONLY | os.O_CREAT | os.O_CLOEXEC, 0o600)
+        self._samples = os.open("samples.txt", os.O_WRONLY | os.O_CREAT, 0o600)
         self._sample(self.began)
         self._run_fio(job)
         finished, unix = uptime(), time.time()
@@ -1425,10 +1378,9 @@ class Unit:
         try:
             for disk in self.disks:
                 disk.check_same()
-            for disk in self.disks:
                 self._check_name(disk)
-            for disk in self.disks if not self.mount else ():
-                disk.check_taken()
+                if not self.mount:
+                    disk.check_taken()
             self.check_directory()
         except (Failed, OSError) as failed:
             changed = f"changed: {failed}"
@@ -1471,8 +1423,8 @@ class Unit:
 
     def _run_fio(self, job: str) -> None:
         """Start fio, read it, and wait for its end, which a stop or the limit brings about."""
-        document = os.open("pipe.fio", os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
-        ours = os.open("pipe.fio", os.O_WRONLY | os.O_CLOEXEC)  # until fio has opened it, too
+        document = os.open("pipe.fio", os.O_RDONLY | os.O_NONBLOCK)
+        ours = os.open("pipe.fio", os.O_WRONLY)  # until fio has opened it, too
         self.keep("fio.json")
         options = "--output=pipe.fio --output-format=json+ --status-interval=1 --eta=never"
         if self.asked():
@@ -1485,7 +1437,7 @@ class Unit:
                 start_new_session=True, pass_fds=[disk.descriptor for disk in self.disks],
             )  # fmt: skip
         except OSError as error:
-            raise Over(125, f"refused: fio cannot be started: {error.strerror}") from error
+            raise Failed(f"fio cannot be started: {error.strerror}") from error
         self._fio, self._interim = fio, Interim()
         self.keep("fio.pid", str(fio.pid))
         reader = self._thread(self._read_fio, document, fio, self._interim)
@@ -1504,7 +1456,7 @@ class Unit:
                 self.enter("end", self.limits["stop_patience"] * 3)
             if killed_from and uptime() >= killed_from:
                 self._kill_fio()
-            if killed_from and self.past():
+            if killed_from and uptime() >= self._stage_end:
                 # What SIGKILL does not end waits for its disk in the kernel: it is left behind.
                 self.limit = self.limit or "kill"
                 break
@@ -1540,8 +1492,8 @@ class Unit:
         """Read what fio prints: its documents until all that write them have ended, of which the
         newest is kept; of its two streams the first MiB, two seconds longer at most."""
         pipes = ((fio.stdout, "stdout.txt"), (fio.stderr, "stderr.txt"))
-        flags = os.O_CREAT | os.O_WRONLY | os.O_CLOEXEC
-        files = {pipe.fileno(): os.open(name, flags, 0o600) for pipe, name in pipes if pipe}
+        made = os.O_CREAT | os.O_WRONLY
+        files = {pipe.fileno(): os.open(name, made, 0o600) for pipe, name in pipes if pipe}
         left, end = dict.fromkeys(files, 1 << 20), 0.0
         reads = {document, *files}
         while reads and (document in reads or uptime() < end):
@@ -1596,11 +1548,14 @@ class Unit:
         try:
             if self.may_start():
                 reason = self.measure()
-        except Over as over:
-            self.fio_exit, reason = over.args
         except Exception as error:  # noqa: BLE001 - a mistake of ours: fio does not outlive it
-            self.fault(error)
-            self._kill_fio()
+            if not isinstance(error, Failed) or self._fio is not None:
+                self.fault(error)
+                self._kill_fio()
+            elif isinstance(error, Busy) or self.limit:
+                self.fio_exit, reason = 125, str(error)
+            elif not self.asked():  # what a stop cut short has found nothing
+                self.fio_exit, reason = 125, f"refused: {error}"
         if self.limit == "go":  # nobody came: the next one who comes starts the unit anew
             self._over.set()
             beats.join(5.0)
@@ -1612,10 +1567,8 @@ class Unit:
     def finish(self, reason: str, beats: threading.Thread) -> None:
         """Write down how it ended, and the checksums of all that is kept."""
         remove("reserve")  # what follows needs its room
-        found = [
-            (key, value) for key, value in (("limit", self.limit), ("signal", self.signal)) if value
-        ]
-        facts = [f"{key} {value}" for key, value in found]
+        found = {"limit": self.limit, "signal": self.signal}
+        facts = [f"{key} {value}" for key, value in found.items() if value]
         facts += ["stop asked"] if os.path.exists("stop") else []
         if self.signal and program("systemctl"):  # a machine that shuts down says so
             facts += [f"system {ran('systemctl', 'is-system-running', timeout=3)[1]}"]
@@ -1639,7 +1592,7 @@ class Unit:
             remove("SHA256SUMS")  # whoever fetches the files sums them up
         self._over.set()
         keys = f"seconds={self.lasted:.2f} moved={self.moved:.3f}"
-        keys += "".join(f" {key}={value}" for key, value in found)
+        keys += "".join(f" {key}={value}" for key, value in found.items() if value)
         why = f"broken: {self.broken}" if self.broken else reason
         stopped = int(os.path.exists("stop") and not self.signal)
         last = f"{self.fio_exit} {stopped} {self.started:.6f} {self.ended:.6f} {keys} {why}"
@@ -1667,12 +1620,10 @@ def has_ended(process: "subprocess.Popen[bytes]") -> bool:
 def living_in(directory: str, state: str) -> Iterator[int]:
     """The processes in a directory, or below it, that carry the mark of a trial's units."""
     for process in processes():
-        try:
+        with contextlib.suppress(OSError):
             at = os.readlink(f"{PROC}/{process}/cwd")
-        except OSError:
-            continue
-        if (at + "/").startswith(directory + "/") and is_of_trial(process, state):
-            yield process
+            if (at + "/").startswith(directory + "/") and is_of_trial(process, state):
+                yield process
 
 
 _NO_EVIDENCE = re.compile(
@@ -1709,7 +1660,7 @@ def place_now(directory: str) -> str:
 
 def place_is(directory: str, mark: str) -> bool:
     """Whether a directory is the one whose identity was written down when it was made."""
-    was = read(mark, 4096).split()
+    was = read(mark).split()
     if not is_own_directory(directory) or len(was) != 3:
         return False
     now = place_now(directory).split()
@@ -1722,11 +1673,8 @@ def place_is(directory: str, mark: str) -> bool:
 
 def is_own_directory(path: str) -> bool:
     """Whether it is a directory of this user, and no link to one."""
-    try:
-        found = os.lstat(path)
-    except OSError:
-        return False
-    return stat.S_ISDIR(found.st_mode) and found.st_uid == os.geteuid()
+    found = stat_of(path, follow=False)
+    return found is not None and stat.S_ISDIR(found.st_mode) and found.st_uid == os.geteuid()
 
 
 # --- Requests: each function gives the lines of its answer
@@ -1756,11 +1704,9 @@ def alive() -> Iterator[None]:
     is done goes on to its end."""
 
     def beat() -> None:
-        while not over.wait(1.0):
-            try:
+        with contextlib.suppress(OSError):
+            while not over.wait(1.0):
                 say(".")
-            except OSError:
-                return
 
     over = threading.Event()
     thread = threading.Thread(target=beat, daemon=True)
@@ -1846,10 +1792,9 @@ def disk_facts(at: str, is_device: bool) -> Lines:
     number = number_of(at) if is_device else ""
     if not is_device:
         room, on = os.statvfs(at), mount_of(at)
-        yield from section("mountinfo", *mount_lines())
         yield from section("directory", os.path.realpath(at))
         yield from section("statfs", f"{room.f_frsize} {room.f_blocks} {room.f_bavail}")
-        yield from section("mountid", on.id if on else "")
+        yield from section("mount", *([on.point, on.source, on.kind, on.options] if on else []))
         number = number_text(os.stat(at).st_dev)
         if not os.path.exists(sysfs(number)) and on:  # btrfs, overlay ...: by the mount's source
             number = number_of(on.source)
@@ -1885,15 +1830,13 @@ def looked_at(path: str) -> Lines:
         yield f"sudo {os.environ.get('SUDO_UID', '')} {os.environ.get('SUDO_USER', '')}"
         for above in leading(path):
             file = os.stat(above)
-            user, group = (
-                name_of(file.st_uid, "UNKNOWN"),
-                name_of(file.st_gid, "UNKNOWN", grp.getgrgid),
-            )
+            user = name_of(file.st_uid, "UNKNOWN")
+            group = name_of(file.st_gid, "UNKNOWN", grp.getgrgid)
             mode = stat.S_IMODE(file.st_mode)
             yield f"above {file.st_uid} {file.st_gid} {mode:o} {user} {group} {above}"
     probe = f"{path}/.diskbench-probe-{os.getpid()}-{uptime():.2f}"
     try:  # made by this process, and never what is there already
-        os.close(os.open(probe, os.O_CREAT | os.O_EXCL | os.O_WRONLY | os.O_CLOEXEC, 0o600))
+        os.close(os.open(probe, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o600))
         os.unlink(probe)
     except OSError as error:
         yield f"closed {error.strerror}"
@@ -1919,13 +1862,11 @@ def devices(asked: Request) -> Lines:
     all disks where that is empty. Nothing is written."""
     only = str(asked["only"])
     wanted = number_of(only) if only else ""
-    yield from section("mountinfo", *mount_lines("self", "1"))
-    yield from section("swaps", *sorted(swaps()))
-    points = ("/", "/boot", "/boot/efi", "/usr")
-    numbers = {one.number for one in mounts("self", "1") if one.point in points}
+    found, in_swap, points = mounts("self", "1"), swaps(), ("/", "/boot", "/boot/efi", "/usr")
+    numbers = {one.number for one in found if one.point in points}
     numbers.update(number_of(on.source) for on in map(mount_of, points) if on)
     known = [number for number in numbers if number and os.path.exists(sysfs(number))]
-    yield from section("system", *sorted({one for number in known for one in below(number)}))
+    system = {one for number in known for one in below(number)}
     if only:
         yield from section("asked", wanted or ("other" if os.path.exists(only) else "missing"))
     for entry in sorted(os.listdir(SYS + "/class/block")):
@@ -1935,11 +1876,13 @@ def devices(asked: Request) -> Lines:
         if not number or re.match("z?ram", entry) or unused:
             continue
         is_part = os.path.exists(sysfs(number, "partition"))
-        is_full = number == wanted or not only
-        yield from section("device", *(described if is_full else named)(number))
+        yield from section("device", *described(number, number == wanted or not only))
         yield from [f"partition_of={whole_disk(number)}"] if is_part else []
         yield from (f"partition={part} {name}" for part, name in partitions_of(number))
         yield from (f"holder={name}" for name in holders(number))
+        yield from (f"mount={point}" for point in points_of(number, found))
+        yield from ["swap=yes"] if in_swap.intersection(family(number).values()) else []
+        yield from ["system=yes"] if system.intersection(family(number).values()) else []
         if number == wanted if only else not is_part:
             yield from looked_closely(number, 4 if only else 2)
     yield from section("end")
@@ -1987,11 +1930,9 @@ def openers(names: Set[str]) -> List[str]:
     paths, found = {"/dev/" + name for name in names}, {}
     for process in processes():
         for descriptor in glob.glob(f"{PROC}/{process}/fd/*"):
-            try:
+            with contextlib.suppress(OSError):
                 if os.readlink(descriptor) in paths:
                     found[process] = first_line(f"{PROC}/{process}/comm")
-            except OSError:
-                continue
     return [f"{process} {name}" for process, name in found.items()]
 
 
@@ -2052,7 +1993,7 @@ def start(asked: Request) -> Lines:
 
 def keeps_program(state: str) -> bool:
     """Whether the trial's directory keeps this program, as this Python compiles it."""
-    return read_bytes(f"{state}/.agent-{sys.hexversion:x}") == CODE
+    return os.fsencode(read(f"{state}/.agent-{sys.hexversion:x}")) == CODE
 
 
 def begin(asked: Request, state: str, directory: str) -> Lines:
@@ -2071,7 +2012,7 @@ def begin(asked: Request, state: str, directory: str) -> Lines:
         for path in (directory + "/alive", directory + "/.go", directory + "/pipe.fio", ready):
             with contextlib.suppress(FileExistsError):
                 os.mkfifo(path, 0o600)
-        listens = os.open(ready, os.O_RDWR | os.O_NONBLOCK | os.O_CLOEXEC)
+        listens = os.open(ready, os.O_RDWR | os.O_NONBLOCK)
     except OSError as error:
         raise full(directory, error) from error
     launch(state, directory, asked["unit"], ready)
@@ -2124,7 +2065,7 @@ def unit_process(directory: str, ready: str) -> None:
     own = f"pid.{os.getpid()}"
     try:
         # Before it is the unit: who follows one that does not hold this takes it for dead.
-        fifo = os.open("alive", os.O_RDWR | os.O_NONBLOCK | os.O_CLOEXEC)
+        fifo = os.open("alive", os.O_RDWR | os.O_NONBLOCK)
         remove(own)  # one of an earlier process of this number may be linked to `pid`
         write(own, [f"{os.getpid()} {born(os.getpid())} {boot_id()}"])
         os.link(own, "pid")
@@ -2139,8 +2080,8 @@ def unit_process(directory: str, ready: str) -> None:
 def follow(asked: Request, directory: str, was_there: bool) -> Lines:
     """The lines of live.tsv as they come, until the unit has ended in any way; then its last."""
     os.chdir(directory)
-    unit = read("pid", 4096).split()
-    fifo = os.open("alive", os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
+    unit = read("pid").split()
+    fifo = os.open("alive", os.O_RDONLY | os.O_NONBLOCK)
     now, first = int(uptime()), asked["from"] if was_there else 1
     granted = asked["go"] and not os.path.exists("stop") and tell_fifo(".go", b"%d\n" % now)
     digest = hashlib.sha256(CODE).hexdigest() if keeps_program(asked["state"]) else "-"
@@ -2242,17 +2183,16 @@ def check_held(disk: Disk, when: str) -> None:
 def run_until(stop: str, words: List[str]) -> None:
     """Run a command, and end it once the file `stop` is there. Raises Failed."""
     process = subprocess.Popen(words, stdin=NULL, stdout=PIPE, stderr=subprocess.STDOUT)
-    said: List[bytes] = []
-    reader = threading.Thread(target=lambda: said.append(process.communicate()[0]), daemon=True)
-    reader.start()
-    while reader.is_alive():
-        reader.join(0.1)
+    said = None
+    while said is None:
+        with contextlib.suppress(subprocess.TimeoutExpired):
+            said = process.communicate(timeout=0.1)[0]
         if os.path.exists(stop):
-            kill(process.pid, signal.SIGKILL)
+            process.kill()
     if os.path.exists(stop):
         raise Failed("stopped")
     if process.returncode:
-        raise Failed(f"{words[0]}: {os.fsdecode(b''.join(said)).strip()}")
+        raise Failed(f"{words[0]}: {os.fsdecode(said).strip()}")
 
 
 def wipe(asked: Request) -> Lines:
@@ -2289,10 +2229,8 @@ class Array:
 
     def running(self) -> str:
         """The path of the running array, if it is the requested one; empty: it does not run."""
-        found = [
-            file for file in glob.glob(SYS + "/block/md*/md/uuid") if first_line(file) == self.uuid
-        ]
-        for name in [file.split("/")[-3] for file in found]:
+        files = glob.glob(SYS + "/block/md*/md/uuid")
+        for name in [file.split("/")[-3] for file in files if first_line(file) == self.uuid]:
             number = first_line(f"{SYS}/block/{name}/dev")
             if first_line(sysfs(number, "md/level")) != "raid0":
                 raise Failed(f"/dev/{name} is no RAID 0")
@@ -2491,49 +2429,43 @@ def pack(asked: Request) -> int:
     """Write the files of a step to standard output as a tar, from byte `skip` on, compressed by
     `packed_by` (empty: by the best that is there); gives the exit status. A unit that died has
     written no checksums: what it left is evidence all the same."""
+    import gzip
+    import io
+    import tarfile
+    import types
+
     os.chdir(asked["dir"])
-    sums_in, skip, packed_by = ".", asked["skip"], asked["packed_by"]
+    sums = read("SHA256SUMS") or "".join(f"{sha256(name)}  {name}\n" for name in kept_files())
     if not os.path.exists("SHA256SUMS"):
-        sums = "".join(f"{sha256(name)}  {name}\n" for name in kept_files())
-        try:
+        with contextlib.suppress(Failed):  # a disk that is full or read-only
             put("./SHA256SUMS", sums)
-        except Failed:  # a disk that is full or read-only
-            import tempfile
+    names = [re.sub(r"^[0-9a-f]* [ *]", "", line) for line in lines_of(sums)]
+    is_large = sum(os.lstat(name).st_size for name in names) > SMALL_BYTES
+    # Of fio's logs zstd leaves a third of what gzip -1 leaves, in half of its time.
+    packed_by = asked["packed_by"] or ("zstd" if is_large and program("zstd") else "gzip")
+    out: Any = sys.stdout.buffer
+    if packed_by == "zstd":
+        packer = subprocess.Popen(["zstd", "-q", "-c", "--single-thread"], stdin=PIPE)
+        out = packer.stdin
+    elif packed_by == "gzip":
+        out = gzip.GzipFile(fileobj=out, mode="wb", compresslevel=1)
+    left_out = asked["skip"]
 
-            spare = next(one for one in ("/dev/shm", "/run", "/tmp") if os.access(one, os.W_OK))
-            sums_in = tempfile.mkdtemp(prefix="diskbench-sums-", dir=spare)
-            put(sums_in + "/SHA256SUMS", sums)
-    lines = lines_of(read(sums_in + "/SHA256SUMS"))
-    names = [re.sub(r"^[0-9a-f]* [ *]", "", line) for line in lines]
-    if packed_by != "zstd" and sum(os.lstat(name).st_size for name in names) <= SMALL_BYTES:
-        import gzip
-        import io
-        import tarfile
+    def write_rest(data: bytes) -> None:
+        nonlocal left_out
+        out.write(data[left_out:])
+        left_out = max(0, left_out - len(data))
 
-        buffer = io.BytesIO()
-        with tarfile.open(fileobj=buffer, mode="w", format=tarfile.GNU_FORMAT) as tar:
-            for name in names:
-                tar.add(name)
-            tar.add(sums_in + "/SHA256SUMS", "SHA256SUMS")
-        data = buffer.getvalue()[skip:]
-        sys.stdout.buffer.write(data if packed_by == "cat" else gzip.compress(data, 1))
-        status = 0
-    else:
-        # Of fio's logs zstd leaves a third of what gzip -1 leaves, in half of its time.
-        packed_by = packed_by or next(filter(program, ("zstd", "gzip")), "cat")
-        packer = {"zstd": ["zstd", "-q", "-c", "--single-thread"], "gzip": ["gzip", "-1"]}
-        chain = [["tar", "-cf", "-", *names, "-C", sums_in, "SHA256SUMS"]]
-        chain += [["tail", "-c", f"+{skip + 1}"]] if skip else []
-        chain += [packer[packed_by]] if packed_by in packer else []
-        source = None
-        for words in chain:
-            out = None if words is chain[-1] else PIPE
-            process = subprocess.Popen(words, stdin=source, stdout=out)
-            source = process.stdout
-        status = process.wait()
-    if sums_in != ".":
-        gone(sums_in, sudo=[])
-    return status
+    into: Any = types.SimpleNamespace(write=write_rest)
+    with tarfile.open(fileobj=into, mode="w|", bufsize=1 << 16, format=tarfile.GNU_FORMAT) as tar:
+        for name in names:
+            tar.add(name)
+        header, data = tarfile.TarInfo("SHA256SUMS"), os.fsencode(sums)
+        header.size = len(data)  # nothing else of it may differ from one try to the next
+        tar.addfile(header, io.BytesIO(data))
+    if packed_by != "cat":
+        out.close()
+    return packer.wait() if packed_by == "zstd" else 0
 
 
 SOURCE: str = globals().get("SOURCE", "")

@@ -43,12 +43,20 @@ _TABLES = {"dos", "gpt", "PMBR", "mac", "sun", "bsd", "sgi", "atari", "dvh"}
 
 
 class DeviceProof(Frozen):
-    """A device that passed every check, pinned by kernel number, identity and size."""
+    """A device that passed every check, pinned by kernel number, identity and size: its facts must
+    be the same before fio starts and after it has ended. A number `-` is taken as it is then.
+
+    `mount_point` is set where a filesystem was made on it: then it must be mounted there. Otherwise
+    it must not be mounted at all. `holds_data` is set for a disk that was made from a snapshot for
+    this lease: it alone may have partitions and signatures.
+    """
 
     path: str
     number: str
     identity: str
     size_bytes: int
+    mount_point: str | None = None
+    holds_data: bool = False
 
     @property
     def allowed(self) -> dict[str, object]:
@@ -86,22 +94,18 @@ def refusals(
 
 
 def _in_use(state: DeviceState) -> list[str]:
-    uses: list[str] = []
-    if state.system:
-        uses.append("is the disk this system runs from")
-    if state.mounts:
-        uses.append(f"is mounted on {', '.join(state.mounts)}")
-    if state.swap:
-        uses.append("is in use as swap")
-    if state.holders:
-        uses.append(f"is held by {', '.join(state.holders)}")
-    if state.openers:
-        uses.append(f"{_HELD_OPEN} by process {', '.join(state.openers)}")
-    if state.unseen == "active":
-        uses.append("is read or written by a process that cannot be seen from this PID namespace")
-    if state.busy and not uses:
-        uses.append("is in exclusive use by something that does not show itself")
-    return uses
+    openers, unseen = ", ".join(state.openers), state.unseen == "active"
+    uses = {
+        "is the disk this system runs from": state.system,
+        f"is mounted on {', '.join(state.mounts)}": state.mounts,
+        "is in use as swap": state.swap,
+        f"is held by {', '.join(state.holders)}": state.holders,
+        f"{_HELD_OPEN} by process {openers}": openers,
+        "is read or written by a process that cannot be seen from this PID namespace": unseen,
+    }
+    found = [words for words, is_so in uses.items() if is_so]
+    hidden = "is in exclusive use by something that does not show itself"
+    return [hidden] if state.busy and not found else found
 
 
 def _backing(state: DeviceState, others: list[DeviceState]) -> list[str]:
@@ -112,12 +116,11 @@ def _backing(state: DeviceState, others: list[DeviceState]) -> list[str]:
     uses = [f"is the backing device of {', '.join(upper)}"] if upper else []
     mine = state.backing
     if mine is not None:
-        beside = [o for o in others if o.backing is not None and o.backing.overlaps(mine)]
-        uses += [
-            f"shares its backing file with {o.disk.path}"
-            + (f" ({', '.join(o.mounts)})" if o.mounts else "")
-            for o in beside
-        ]
+        for other in others:
+            theirs = other.backing
+            if theirs and theirs[:2] == mine[:2] and theirs[2] < mine[3] and mine[2] < theirs[3]:
+                where = f" ({', '.join(other.mounts)})" if other.mounts else ""
+                uses.append(f"shares its backing file with {other.disk.path}{where}")
     return uses
 
 

@@ -1,11 +1,10 @@
-"""Block devices and mounts as agent.py prints them: KEY=VALUE lines, its answer to `devices`, and
-/proc/self/mountinfo (proc(5)). From their state device.py decides whether to write. Pure.
+"""Block devices and mounts as agent.py prints them: KEY=VALUE lines, its answer to `devices`. From
+their state device.py decides whether to write. Pure.
 """
 
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
 
 from diskbench.hosts.shell import whole
 from diskbench.limits import COUNTER
@@ -97,60 +96,22 @@ _NETWORK = re.compile(
 )
 
 
-@dataclass(frozen=True)
-class Mount:
-    """One line of mountinfo."""
-
-    mount_id: str
-    number: str
-    mount_point: str
-    options: str
-    fstype: str
-    source: str
-
-
-def parse_mountinfo(lines: list[str]) -> list[Mount]:
-    """All mounts, in order; lines of another form are skipped."""
-    mounts: list[Mount] = []
-    for line in lines:
-        before, dash, after = line.partition(" - ")
-        left, right = before.split(" "), after.split(" ")
-        if dash and len(left) >= 6 and len(right) >= 2:
-            options = ",".join(dict.fromkeys(",".join((left[5], *right[2:3])).split(",")))
-            where, source = unescape(left[4]), unescape(right[1])
-            mounts.append(Mount(left[0], left[2], where, options, right[0], source))
-    return mounts
-
-
-def unescape(text: str) -> str:
-    r"""A path as the kernel wrote it: blanks, tabs, newlines and backslashes are octal (\040)."""
-    return re.sub(r"\\([0-3][0-7]{2})", lambda match: chr(int(match[1], 8)), text)
-
-
 def is_network(fstype: str) -> bool:
     """Whether the filesystem's data lie on another machine."""
     return bool(_NETWORK.match(fstype))
 
 
 def mount_facts(by_section: dict[str, list[str]]) -> MountFacts | None:
-    """The mount that holds the directory: by the mount id of an open descriptor, else by the
-    longest mount point above it (of several at one point the last)."""
-    mounts = parse_mountinfo(by_section.get("mountinfo", []))
-    mount_id = next((line.strip() for line in by_section.get("mountid", []) if line.strip()), "")
-    mount = next((m for m in mounts if m.mount_id == mount_id), None)
-    directory = next(iter(by_section.get("directory", [])), "")
-    if mount is None and directory:
-        above = [m for m in mounts if f"{directory}/".startswith(f"{m.mount_point.rstrip('/')}/")]
-        longest = max((len(m.mount_point) for m in above), default=0)
-        mount = next((m for m in reversed(above) if len(m.mount_point) == longest), None)
-    if mount is None:
+    """The mount that holds the directory; None where the host cannot tell it."""
+    point, source, fstype, options = [*by_section.get("mount", []), *[""] * 4][:4]
+    if not fstype:
         return None
     size, available = _sizes(by_section.get("statfs", []))
     return MountFacts(
-        mount_point=mount.mount_point,
-        source=mount.source,
-        fstype=mount.fstype,
-        options=mount.options,
+        mount_point=point,
+        source=source,
+        fstype=fstype,
+        options=options,
         size_bytes=size,
         available_bytes=available,
     )
@@ -171,28 +132,15 @@ _F2FS_COPY = 5120
 """Where f2fs keeps its second superblock, in bytes (F2FS_BLKSIZE + F2FS_SUPER_OFFSET)."""
 
 
-class Backing(Frozen):
-    """The file behind a loop device, by device and inode, and the bytes of it that the loop device
-    maps: from `begin` up to, but not including, `end`."""
-
-    device: str
-    inode: str
-    begin: int
-    end: int
-
-    def overlaps(self, other: Backing) -> bool:
-        """Whether both map a byte of the same file, under any names."""
-        same = (self.device, self.inode) == (other.device, other.inode)
-        return same and self.begin < other.end and other.begin < self.end
-
-
 class DeviceState(Frozen):
     """One block device and every fact that may refuse it. `looked` is False where only the cheap
     facts were read: then signatures, openers and permission are unknown.
     """
 
     disk: DiskFacts
-    backing: Backing | None = None
+    backing: tuple[str, str, int, int] | None = None
+    """The file behind a loop device, by device and inode, and the bytes of it that the loop device
+    maps: from the one up to, but not including, the other."""
     identities: tuple[str, ...] = ()
     read_only: bool = False
     removable: bool = False
@@ -240,22 +188,14 @@ def parse_inspection(text: str) -> Inspection:
         elif blocks:
             blocks[-1][1].append(line)
     shared = {name: lines for name, lines in blocks if name != "device"}
-    mounts: dict[str, list[str]] = {}
-    for mount in parse_mountinfo(shared.get("mountinfo", [])):
-        mounts.setdefault(mount.number, []).append(mount.mount_point)
-        if mount.source.startswith("/dev/"):  # btrfs and its like number their mounts themselves
-            mounts.setdefault(mount.source, []).append(mount.mount_point)
-    swaps, system = set(shared.get("swaps", [])), set(shared.get("system", []))
-    states = [_state(lines, mounts, swaps, system) for name, lines in blocks if name == "device"]
+    states = [_state(lines) for name, lines in blocks if name == "device"]
     asked = next(iter(shared.get("asked", [])), None)
     return Inspection(
         devices=tuple(s for s in states if s is not None), asked=asked, complete="end" in shared
     )
 
 
-def _state(
-    lines: list[str], mounts: dict[str, list[str]], swaps: set[str], system: set[str]
-) -> DeviceState | None:
+def _state(lines: list[str]) -> DeviceState | None:
     disk = disk_facts(lines)
     if disk is None or not disk.number:
         return None
@@ -264,9 +204,6 @@ def _state(
         values = [line.partition("=")[2].strip() for line in lines if line.startswith(f"{key}=")]
         return tuple(dict.fromkeys(v for v in values if v))
 
-    partitions = [p.partition(" ") for p in every("partition")]
-    family = [disk.number, *(number for number, _, _ in partitions)]
-    paths = [disk.path, *(f"/dev/{name}" for _, _, name in partitions)]
     readable = every("readable")
     return DeviceState(
         disk=disk,
@@ -275,11 +212,11 @@ def _state(
         read_only=every("ro") == ("1",),
         removable=every("removable") == ("1",),
         partition_of=next(iter(every("partition_of")), None),
-        partitions=tuple(name for _, _, name in partitions),
+        partitions=tuple(text.partition(" ")[2] for text in every("partition")),
         holders=every("holder"),
-        mounts=tuple(dict.fromkeys(m for key in (*family, *paths) for m in mounts.get(key, []))),
-        swap=bool(swaps.intersection(family)),
-        system=bool(system.intersection(family)),
+        mounts=every("mount"),
+        swap=every("swap") == ("yes",),
+        system=every("system") == ("yes",),
         looked=bool(readable),
         unreadable=None if readable in {(), ("yes",)} else readable[0],
         examined=every("tools") == ("yes",),
@@ -308,12 +245,10 @@ def _copy(line: str) -> str | None:
     return None
 
 
-def _backing(values: tuple[str, ...]) -> Backing | None:
+def _backing(values: tuple[str, ...]) -> tuple[str, str, int, int] | None:
     """`DEVICE INODE BEGIN END`, as agent.py prints it; None for anything else."""
     words = values[0].split() if values else []
     if len(words) != 4:
         return None
-    begin, end = whole(words[2]), whole(words[3])
-    if begin is None or end is None:
-        return None
-    return Backing(device=words[0], inode=words[1], begin=begin, end=end)
+    begin, end = map(whole, words[2:])
+    return None if begin is None or end is None else (words[0], words[1], begin, end)

@@ -11,7 +11,7 @@ import contextlib
 import json
 import re
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from typing import Any
 
 from diskbench.errors import AgentError, HostUnavailable
@@ -42,38 +42,23 @@ _MOST_KIB, _MOST_CPUS = 2**50, 2**20
 """Larger figures of memory (KiB) and processors are invalid, and count as unknown."""
 
 
-class _KnownFio:
-    """The version and the engines of the fio of each host that was asked a moment ago.
-
-    A start of fio costs more than all other facts together. A fio is known by its host and its
-    file: inode, size and times, which an upgrade changes.
-    """
-
-    def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
-        self._clock = clock
-        self._said: dict[str, tuple[float, str, str]] = {}
-        """By host: when it was asked, the identity of its fio, and what that said."""
-
-    def identity(self, host: str) -> str:
-        """The identity of the fio of `host` that is known; empty where none is."""
-        since, identity, _ = self._said.get(host, (0.0, "", ""))
-        return identity if self._clock() - since < KNOWN_FIO_S else ""
-
-    def completed(self, host: str, text: str) -> str:
-        """What `host` said, with what the script left out as known; remembers what it did not."""
-        by_section = sections(text)
-        identity, version = _first(by_section, "fiofile"), _first(by_section, "fio")
-        _, known, said = self._said.get(host, (0.0, "", ""))
-        if "fio" not in by_section:
-            return text + said if identity == known else text
-        if identity and version:
-            engines = "\n".join(by_section.get("engines", ()))
-            said = f"== fio\n{version}\n== engines\n{engines}\n"
-            self._said[host] = self._clock(), identity, said
-        return text
+_FIOS: dict[str, tuple[float, str, str]] = {}
+"""By host, when its fio was asked, what identifies that, and the sections with its version and
+engines. A start of fio costs more than all other facts together. A fio is known by its host and its
+file: inode, size and times, which an upgrade changes."""
 
 
-_KNOWN_FIO = _KnownFio()
+def _with_fio(host: str, text: str) -> str:
+    """What `host` said, with what it left out as known; remembers what it did not."""
+    by_section = sections(text)
+    identity, version = _first(by_section, "fiofile"), _first(by_section, "fio")
+    _, known, said = _FIOS.get(host, (0.0, "", ""))
+    if "fio" not in by_section:
+        return text + said if identity == known else text
+    if identity and version:
+        engines = "\n".join(by_section.get("engines", ()))
+        _FIOS[host] = time.monotonic(), identity, f"== fio\n{version}\n== engines\n{engines}\n"
+    return text
 
 
 def gather(host: Host, path: str | None, *, device: bool) -> HostFacts:
@@ -90,10 +75,11 @@ def gather_and_look(
 ) -> tuple[HostFacts, list[str]]:
     """As `gather`; and with `look` what a look at the directory says (directory.py)."""
     host.connect()
-    given: dict[str, Any] = {"path": path or "", "is_device": device, "look": look}
+    since, fio, _ = _FIOS.get(host.name, (0.0, "", ""))
+    known = fio if time.monotonic() - since < KNOWN_FIO_S else ""
     sent = time.time()
     try:
-        lines = ask(host, "facts", known_fio=_KNOWN_FIO.identity(host.name), **given)
+        lines = ask(host, "facts", path=path or "", is_device=device, look=look, known_fio=known)
         why = "" if "== end" in lines else "no answer"
     except AgentError as error:
         lines, why = [], error.message
@@ -103,7 +89,7 @@ def gather_and_look(
             f"{host.name} could not be examined: {why}",
             advice="diskbench measures Linux machines with a POSIX shell and Python 3.6 or newer",
         )
-    text = _KNOWN_FIO.completed(host.name, "\n".join(lines) + "\n")
+    text = _with_fio(host.name, "\n".join(lines) + "\n")
     facts = parse_facts(text, sent_unix_s=sent, received_unix_s=received)
     return facts, sections(text).get("look", [])
 

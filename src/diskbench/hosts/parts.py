@@ -44,6 +44,8 @@ class Parts:
     fruitless: int = 0
     restarts: int = 0
     files: list[Path] = field(default_factory=list)
+    _packed: int = 0
+    _part: IO[bytes] = field(init=False)
 
     def __post_init__(self) -> None:
         self.files = sorted(self.directory.glob(_PATTERN))
@@ -65,16 +67,23 @@ class Parts:
                 f"{self.what} takes more than {format_bytes(self.limit)}", advice=self.advice
             )
 
+    def write(self, data: bytes, /) -> object:
+        """Take more of the part that is fetched, packed. Raises LimitExceeded beyond `limit`."""
+        self._packed += len(data)
+        self.check(self._packed)
+        return self._part.write(data)
+
     def fetch(self, get: Callable[[ByteSink], int]) -> int:
         """Let `get` write the next part; returns its exit status. Raises ConnectionLost where it
         broke, with what came through kept, EvidenceDamaged where that does not unpack, and
         LimitExceeded beyond `limit`."""
         new = self.directory / ".last-part"
-        with new.open("wb") as file:
+        self._packed = sum(path.stat().st_size for path in self.files)
+        with new.open("wb") as self._part:
             try:
-                status = get(_Sink(self, file, sum(path.stat().st_size for path in self.files)))
+                status = get(self)
             except ConnectionLost:
-                file.flush()
+                self._part.flush()
                 brought = self._keep(new)
                 self.fruitless = 0 if brought else self.fruitless + 1
                 raise
@@ -103,20 +112,6 @@ class Parts:
         packed_by = self.packed_by
         for path in self.files:
             yield from _unpacked(path, packed_by)
-
-
-@dataclass
-class _Sink:
-    """Where the bytes of a part go; no more than the limit of all."""
-
-    parts: Parts
-    file: IO[bytes]
-    size: int
-
-    def write(self, data: bytes, /) -> object:
-        self.size += len(data)
-        self.parts.check(self.size)
-        return self.file.write(data)
 
 
 class Unpacked:

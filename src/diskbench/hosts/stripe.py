@@ -20,7 +20,6 @@ from diskbench.errors import (
 )
 from diskbench.hosts.calls import ask
 from diskbench.hosts.device import DeviceProof, check_device
-from diskbench.model.base import Frozen
 from diskbench.ports import Host
 
 CHUNK_KIB = 512
@@ -29,27 +28,14 @@ MDADM_TIMEOUT_S = 120.0
 _NAMESPACE = uuid.UUID("5c1a3b0e-3c5f-5d37-8f0e-6a2d7e1b9c44")
 
 
-class Member(DeviceProof):
-    """A disk of the lease, by path, identity and size; its number is as it is then."""
-
-    number: str = "-"
-
-
-class Stripe(Frozen):
-    """A running RAID 0. `identity` is the one that `check_device` expects for `path`."""
-
-    path: str
-    identity: str
-    chunk_bytes: int
-
-
 def stripe_uuid(trial_id: str) -> str:
-    """The UUID of a trial's array."""
+    """The UUID of a trial's array, which is the identity that `check_device` expects of it."""
     return str(uuid.uuid5(_NAMESPACE, trial_id))
 
 
-def stripe(host: Host, trial_id: str, members: Sequence[Member]) -> Stripe:
-    """The RAID 0 of `members`, made or found; idempotent, also after a restart of the host.
+def stripe(host: Host, trial_id: str, members: Sequence[DeviceProof]) -> str:
+    """The path of the RAID 0 of `members`, whose numbers are as they are then; made or found, also
+    after a restart of the host.
 
     ALL DATA ON THE MEMBERS IS LOST. Before anything is written, each member passes the guard of all
     devices, and is checked again immediately before the write.
@@ -80,10 +66,10 @@ def stripe(host: Host, trial_id: str, members: Sequence[Member]) -> Stripe:
             numbered.append(member.model_copy(update={"number": proof.number}))
         path = _run(host, trial_id, "create", numbered)
     assert path is not None
-    return Stripe(path=path, identity=stripe_uuid(trial_id), chunk_bytes=CHUNK_KIB * 1024)
+    return path
 
 
-def unstripe(host: Host, trial_id: str, members: Sequence[Member]) -> None:
+def unstripe(host: Host, trial_id: str, members: Sequence[DeviceProof]) -> None:
     """Stop this trial's array, if it exists, and clear its superblock from its members.
 
     A member that is gone, or belongs to something else by now, is not touched. Raises ReleaseFailed
@@ -98,7 +84,7 @@ def unstripe(host: Host, trial_id: str, members: Sequence[Member]) -> None:
         ) from error
 
 
-def _run(host: Host, trial_id: str, action: str, members: Sequence[Member]) -> str | None:
+def _run(host: Host, trial_id: str, action: str, members: Sequence[DeviceProof]) -> str | None:
     """The path of the array, or None where there is none."""
     for member in members:
         if re.search(r"[\t\n]", member.path + member.identity) or re.search(r"\s", member.path):

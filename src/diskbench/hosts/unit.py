@@ -43,23 +43,11 @@ BEGIN_LIMIT_S = 120
 busiest machine takes to start a shell."""
 
 
-class DeviceGuard(DeviceProof):
-    """The allowed disk, whose facts must be the same before fio starts and after it has ended.
-
-    `mount_point` is set where a filesystem was made on it: then it must be mounted there. Otherwise
-    it must not be mounted at all. `holds_data` is set for a disk that was made from a snapshot for
-    this lease: it alone may have partitions and signatures.
-    """
-
-    mount_point: str | None = None
-    holds_data: bool = False
-
-
 class Unit(Frozen):
     """One fio process on a host. `name` is unique within its run, such as `003-randread-r2`.
 
-    `work_dir` holds the test files (None for a raw device); `guard` is the allowed disk, `others`
-    are further ones, all of them raw; `sampled` is the number MAJOR:MINOR of each disk whose
+    `work_dir` holds the test files (None for a raw device); `guards` are the allowed disks, none
+    for a directory, several are all raw; `sampled` is the number MAJOR:MINOR of each disk whose
     counters are read once a second, separated by blanks. `fio_limit_s` is the number of seconds
     after which fio counts as hung and is ended; None: never. `if_busy` is what to do while another
     trial measures the same disk: `wait`, `fail`, `share`, or the seconds to wait at most.
@@ -72,8 +60,7 @@ class Unit(Frozen):
     state_dir: str
     job: str
     work_dir: str | None = None
-    guard: DeviceGuard | None = None
-    others: tuple[DeviceGuard, ...] = ()
+    guards: tuple[DeviceProof, ...] = ()
     sampled: str | None = None
     drop_caches: bool = True
     drop_every_s: float | None = None
@@ -83,11 +70,6 @@ class Unit(Frozen):
     if_busy: str = "wait"
     user: str = ""
     root: bool = False
-
-    @property
-    def guards(self) -> tuple[DeviceGuard, ...]:
-        """All allowed disks; none for a directory."""
-        return () if self.guard is None else (self.guard, *self.others)
 
     @property
     def directory(self) -> str:
@@ -103,7 +85,7 @@ class Unit(Frozen):
 
 def specification(unit: Unit) -> dict[str, object]:
     """unit.json: what the unit on the host is told (agent.py)."""
-    guard, guards = unit.guard, unit.guards
+    guards = unit.guards
     return {
         "trial": unit.trial_id,
         "if_busy": unit.if_busy,
@@ -111,7 +93,7 @@ def specification(unit: Unit) -> dict[str, object]:
         "state": unit.state_dir,
         "work": unit.work_dir or "",
         "disks": [disk.allowed for disk in guards],
-        "mount": (guard.mount_point or "") if guard else "",
+        "mount": (guards[0].mount_point or "") if guards else "",
         "holds_data": bool(guards) and all(disk.holds_data for disk in guards),
         "sampled": unit.sampled.split() if unit.sampled else [disk.number for disk in guards],
         "drop": unit.drop_caches,

@@ -4,6 +4,7 @@ the timer that switches it off."""
 from __future__ import annotations
 
 import logging
+import shlex
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TypeVar
@@ -13,7 +14,7 @@ import tenacity
 from diskbench.errors import ConnectionLost, HostUnavailable, RentalFailed
 from diskbench.model.base import Frozen
 from diskbench.model.rental import LeaseEnd
-from diskbench.ports import Host, RentWatch
+from diskbench.ports import Completed, Host, RentWatch
 from diskbench.providers.cloud_init import extend_timer
 from diskbench.providers.scripts import script
 from diskbench.providers.waits import CloudTiming, Still, until
@@ -122,22 +123,27 @@ class GuestDisk(Frozen):
         return frozenset({self.identity or self.node, f"{self.node} {self.number}"})
 
 
+def said_of_disks(host: Host, *words: str) -> Completed:
+    """What the guest says of its disks, as scripts/disks.py has it. Raises ConnectionLost."""
+    python = '"$(command -v python3 || echo /usr/libexec/platform-python)"'
+    return host.run(f"exec {python} -I -S -c {shlex.join((script('disks.py'), *words))}")
+
+
 def disks(host: Host) -> tuple[GuestDisk, ...]:
     """The whole disks with a node in the guest's /dev now. Raises ConnectionLost."""
-    return parse_disks(host.run(script("disks.sh")).text)
+    return parse_disks(said_of_disks(host, "now").text)
 
 
 def disks_before(host: Host, *, attached: bool) -> tuple[GuestDisk, ...] | None:
     """The disks before ours were attached. The first call stores them in the guest, so that a
     later call, by any process, returns the same; None when ours were `attached` already and
     nothing was stored."""
-    remember = script("disks_before.sh") + script("disks.sh") + "}\nremember"
-    answer = host.run(f"attached={'yes' if attached else ''}\n{remember}")
+    answer = said_of_disks(host, "before", "attached" if attached else "")
     return None if answer.exit == 3 else parse_disks(answer.text)
 
 
 def parse_disks(text: str) -> tuple[GuestDisk, ...]:
-    """Parse the output of disks.sh: pure."""
+    """Parse the output of disks.py: pure."""
     parsed: list[GuestDisk] = []
     links: dict[str, list[str]] = {}
     for line in text.splitlines():

@@ -11,7 +11,8 @@ from tests.rigs.fake_host import FakeHost
 
 from diskbench.errors import HostUnavailable
 from diskbench.hosts import facts as facts_of
-from diskbench.hosts.disks import is_network, parse_mountinfo, transport
+from diskbench.hosts.agent import Mount
+from diskbench.hosts.disks import is_network, transport
 from diskbench.hosts.facts import cloud_vendor, gather, parse_facts
 from diskbench.hosts.local import LocalHost
 from diskbench.hosts.shell import whole
@@ -80,8 +81,7 @@ def test_a_host_that_is_no_posix_machine_is_told():
 
 @pytest.mark.slow
 def test_fio_is_asked_again_only_after_a_change_or_ten_minutes(monkeypatch, tmp_path):
-    now = [0.0]
-    monkeypatch.setattr(facts_of, "_KNOWN_FIO", facts_of._KnownFio(lambda: now[0]))
+    monkeypatch.setattr(facts_of, "_FIOS", {})
     monkeypatch.setenv("PATH", f"{tmp_path}:{os.environ['PATH']}")
     fio, starts = tmp_path / "fio", tmp_path / "starts"
 
@@ -102,7 +102,7 @@ def test_fio_is_asked_again_only_after_a_change_or_ten_minutes(monkeypatch, tmp_
     assert asked("fio-3.41") == ("fio-3.41", ("null",), 2)
     assert asked() == ("fio-3.41", ("null",), 0)
     assert asked("fio-3.42") == ("fio-3.42", ("null",), 2)
-    now[0] += facts_of.KNOWN_FIO_S
+    monkeypatch.setattr(facts_of, "KNOWN_FIO_S", 0.0)
     assert asked() == ("fio-3.42", ("null",), 2)
 
 
@@ -141,7 +141,7 @@ def test_an_azure_guest_on_nfs_with_busybox():
 
 SECTIONS = (
     "id uname os cpuinfo online meminfo loadavg virt hypervisor dmi cloudinit fio engines "
-    "mountinfo statfs mountid directory disk clock end sudo systemd through cgroup tools"
+    "mount statfs directory disk clock end sudo systemd through cgroup tools"
 )
 WORDS = st.sampled_from(tuple(SECTIONS.split()))
 
@@ -224,8 +224,8 @@ def test_clouds_by_their_firmware(dmi, vendor):
 
 
 def test_a_count_is_read_and_mount_points_with_blanks_are_unescaped():
-    (mount,) = parse_mountinfo([r"1 2 8:1 / /a\040b\011c rw - ext4 /dev/sd\134a rw"])
-    assert (mount.mount_point, mount.source) == ("/a b\tc", "/dev/sd\\a")
+    mount = Mount(r"1 2 8:1 / /a\040b\011c rw - ext4 /dev/sd\134a rw")
+    assert (mount.point, mount.source) == ("/a b\tc", "/dev/sd\\a")
     assert whole("0") == 0
     assert whole(str(2**63 - 1)) == 2**63 - 1
     assert whole("9", most=8) is None

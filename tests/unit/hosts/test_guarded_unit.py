@@ -19,10 +19,9 @@ from tests.rigs.disk_states import (
 )
 
 from diskbench.errors import MeasurementFailed, ReleaseFailed
-from diskbench.hosts.device import check_device
+from diskbench.hosts.device import DeviceProof, check_device
 from diskbench.hosts.jobs import start_and_watch
 from diskbench.hosts.local import LocalHost
-from diskbench.hosts.unit import DeviceGuard
 from diskbench.hosts.workspace import cleanup, filesystem_uuid, make_workspace, mount_point
 from diskbench.units import MIB
 
@@ -31,8 +30,8 @@ pytestmark = pytest.mark.slow
 HERE = LocalHost()
 
 
-def guard_of(device, image, mount=None):
-    return DeviceGuard(**check_device(HERE, device, str(image)).model_dump(), mount_point=mount)
+def guard_of(device, image):
+    return check_device(HERE, device, str(image))
 
 
 @pytest.fixture
@@ -41,7 +40,7 @@ def raw_unit(make_unit):
 
     def make(device, guard):
         job = f"[x]\nfilename={device}\nrw=write\nbs=1m\nsize=4m\nioengine=psync\ndirect=1\n"
-        return make_unit(work_dir=None, guard=guard, job=job)
+        return make_unit(work_dir=None, guards=(guard,), job=job)
 
     return make
 
@@ -138,12 +137,12 @@ def test_a_filesystem_is_made_mounted_measured_and_wiped(fs_target, make_unit, k
         assert "lazy_itable_init=0,lazy_journal_init=0" in commands[0]
     assert Path(target.work_dir).is_dir()
     assert make_workspace(HERE, target) == commands  # twice is as once: nothing is made anew
-    guard = DeviceGuard(
+    guard = DeviceProof(
         path=target.device, number=target.device_number, identity=str(image),
         size_bytes=320 * MIB, mount_point=mount_point(target),
     )  # fmt: skip
     job = f"[x]\ndirectory={target.work_dir}\nrw=write\nsize=1m\nioengine=psync\n"
-    assert watch(make_unit(work_dir=target.work_dir, guard=guard, job=job)).fio_exit == 0
+    assert watch(make_unit(work_dir=target.work_dir, guards=(guard,), job=job)).fio_exit == 0
     cleanup(HERE, target)
     assert on_disk(target.device) == ""
     assert not Path(target.state_dir).exists()

@@ -89,3 +89,17 @@ def test_a_layer_below_a_filesystem_is_named_by_what_makes_it(
         path.parent.mkdir(exist_ok=True)
         path.write_text(f"{text}\n")
     assert layer_words(agent.layer("253:0")) == words
+
+
+def test_a_directory_lies_on_the_longest_mount_above_it_where_its_descriptor_names_none(
+    sysfs: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(agent, "PROC", str(sysfs / "proc"))
+    (sysfs / "proc/self").mkdir(parents=True)
+    (sysfs / "proc/self/mountinfo").write_text(
+        "1 0 8:17 / / rw shared:1 - ext4 /dev/sdb1 rw,discard\n2 1 0:50 / /ab rw - nfs4 h:/ rw\n"
+    )
+    on = agent.mount_of("/a/b")
+    assert on is not None
+    assert (on.point, on.number, on.options) == ("/", "8:17", "rw,discard")
+    assert agent.points_of("8:16", agent.mounts()) == ["/"], "it is its partition that is mounted"

@@ -21,7 +21,7 @@ from diskbench.hosts.parts import Parts, Unpacked
 from diskbench.hosts.unit import Unit
 from diskbench.ports import ByteSink
 
-TOOLS = ("sh", "id", "tar", "tail", "sha256sum")
+TOOLS = ("sh", "id", "sha256sum")
 
 
 class Here(Unit):
@@ -93,7 +93,7 @@ def host_with(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[..., 
     return only
 
 
-@pytest.mark.parametrize("programs", [("zstd", "gzip"), ("gzip",), ()], ids=["zstd", "gzip", "cat"])
+@pytest.mark.parametrize("programs", [("zstd",), ()], ids=["zstd", "Python alone"])
 def test_a_fetch_goes_on_where_it_broke(
     tmp_path: Path, host_with: Callable[..., None], programs: tuple[str, ...]
 ) -> None:

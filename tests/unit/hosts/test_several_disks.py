@@ -11,7 +11,6 @@ from diskbench.hosts.agent import disks_under
 from diskbench.hosts.device import check_devices
 from diskbench.hosts.jobs import start_and_watch
 from diskbench.hosts.local import LocalHost
-from diskbench.hosts.unit import DeviceGuard
 from diskbench.units import MIB
 
 pytestmark = pytest.mark.slow
@@ -31,8 +30,7 @@ def pair(make_loop):
 
 
 def guards(*disks):
-    proofs = check_devices(HERE, [(device, str(image)) for device, image in disks])
-    return tuple(DeviceGuard(**one.model_dump()) for one in proofs)
+    return check_devices(HERE, [(device, str(image)) for device, image in disks])
 
 
 @pytest.fixture
@@ -41,7 +39,7 @@ def raw_unit(make_unit):
 
     def make(allowed, job=JOB):
         text = job.format(*(one.path for one in allowed))
-        return make_unit(work_dir=None, guard=allowed[0], others=allowed[1:], job=text)
+        return make_unit(work_dir=None, guards=allowed, job=text)
 
     return make
 

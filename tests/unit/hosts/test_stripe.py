@@ -4,13 +4,15 @@ import pytest
 from tests.rigs.fake_host import FakeHost, Fault
 
 from diskbench.errors import InvalidValue
-from diskbench.hosts.stripe import Member, stripe, stripe_uuid
+from diskbench.hosts.device import DeviceProof
+from diskbench.hosts.stripe import stripe, stripe_uuid
 
 TRIAL = "01jd0000000000000000000001"
 
 
 def member(name, size_bytes=2**30, path=None):
-    return Member(path=path or f"/dev/{name}", identity=f"vol-{name}", size_bytes=size_bytes)
+    path = path or f"/dev/{name}"
+    return DeviceProof(path=path, number="-", identity=f"vol-{name}", size_bytes=size_bytes)
 
 
 @pytest.mark.parametrize(

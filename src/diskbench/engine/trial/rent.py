@@ -20,10 +20,11 @@ from diskbench.engine.trial.steps import unit_of
 from diskbench.engine.trial.watch import HostLost, raise_if_broken
 from diskbench.errors import Interrupted, InvalidValue, ProfileError, RentalFailed
 from diskbench.fio.profiles import Profile
+from diskbench.hosts.device import DeviceProof
 from diskbench.hosts.facts import vouched
 from diskbench.hosts.jobs import patiently, start_and_watch
 from diskbench.hosts.ssh import host_at
-from diskbench.hosts.stripe import Member, stripe
+from diskbench.hosts.stripe import CHUNK_KIB, stripe, stripe_uuid
 from diskbench.hosts.workspace import make_workspace
 from diskbench.model.rental import Acquired, Claim, Rental, SshAccess
 from diskbench.model.spec import NamedDisk, Plan, Step, TargetSpec
@@ -215,15 +216,15 @@ def _plan_on_machine(
 def striped(host: Host, trial_id: str, acquired: Acquired) -> Acquired:
     """The machine with its disks joined to one array; idempotent. Raises as hosts.stripe does."""
     members = [
-        Member(path=path, identity=identity, size_bytes=acquired.size_bytes)
+        DeviceProof(path=path, number="-", identity=identity, size_bytes=acquired.size_bytes)
         for path, identity in zip(acquired.devices, acquired.identities, strict=True)
     ]
     array = stripe(host, trial_id, members)
-    facts = {"stripe_disks": len(members), "stripe_chunk_bytes": array.chunk_bytes}
+    facts = {"stripe_disks": len(members), "stripe_chunk_bytes": CHUNK_KIB * 1024}
     return acquired.model_copy(
         update={
-            "device": array.path,
-            "identity": array.identity,
+            "device": array,
+            "identity": stripe_uuid(trial_id),
             "size_bytes": acquired.size_bytes * len(members),
             "facts": acquired.facts | {"disk_size_bytes": acquired.size_bytes, **facts},
         }

@@ -35,8 +35,9 @@ from diskbench.errors import (
 )
 from diskbench.fio.recorded import last_words
 from diskbench.hosts.collect import collect
+from diskbench.hosts.device import DeviceProof
 from diskbench.hosts.jobs import patiently, start_and_watch, undelivered
-from diskbench.hosts.unit import DeviceGuard, Unit
+from diskbench.hosts.unit import Unit
 from diskbench.hosts.workspace import directories, make_workspace, mount_point
 from diskbench.model.outcome import Outcome, Problem, RunEnd, problem_of
 from diskbench.model.result import StepResult
@@ -267,7 +268,7 @@ def unit_of(plan: Plan, run_index: int, step: Step) -> Unit:
     not known while it runs, and an interrupted run keeps one too. There is none where other trials
     measure on the same machine at once: it would measure them, and take processor time from their
     fio. The machines of the fake cloud are this one, and its disks are files beside each other."""
-    target, guards, is_fake = plan.target, _guards(plan), plan.cell.provider == "fake"
+    target, is_fake = plan.target, plan.cell.provider == "fake"
     has_canary = not (is_fake or plan.shares_machine)
     # Of a directory, the kernel's numbers of the disk below it, where these are known.
     sampled = [target.device_number, *(disk.number for disk in target.others)]
@@ -278,8 +279,7 @@ def unit_of(plan: Plan, run_index: int, step: Step) -> Unit:
         state_dir=target.state_dir,
         job=step.job,
         work_dir=target.work_dir,
-        guard=guards[0] if guards else None,
-        others=guards[1:],
+        guards=_guards(plan),
         sampled=" ".join(number for number in sampled if number) or None,
         drop_caches=step.page_cache == "drop",
         drop_every_s=step.drop_caches_every_s,
@@ -304,7 +304,7 @@ def _may_be_last(plan: Plan, step: Step) -> bool:
     return step.round is not None and (step.index - plan.loop.first) % body == body - 1
 
 
-def _guards(plan: Plan) -> tuple[DeviceGuard, ...]:
+def _guards(plan: Plan) -> tuple[DeviceProof, ...]:
     # Of the lease's own disks, which were made after the user asked for them.
     holds_data = plan.acquired is not None and is_from_snapshot(plan.cell)
     mounted, guards = mount_point(plan.target), []
@@ -313,7 +313,7 @@ def _guards(plan: Plan) -> tuple[DeviceGuard, ...]:
         assert disk.identity
         assert disk.size_bytes is not None
         guards.append(
-            DeviceGuard(
+            DeviceProof(
                 path=disk.device,
                 number=disk.number,
                 identity=disk.identity,

@@ -19,8 +19,14 @@ from diskbench.providers.azure.client import API, DISKS, AzureClient, Item
 from diskbench.providers.azure.disk_request import ZONE_REDUNDANT, AzureResolved
 from diskbench.providers.azure.provision import AzureProvisioned, power_of, running
 from diskbench.providers.azure.requests import AzureOrder
-from diskbench.providers.guest import ROOT_DIRECTORY, Guest, GuestDisk, await_prepared, disks
-from diskbench.providers.scripts import script
+from diskbench.providers.guest import (
+    ROOT_DIRECTORY,
+    Guest,
+    GuestDisk,
+    await_prepared,
+    disks,
+    said_of_disks,
+)
 from diskbench.providers.skeleton.handover import Seen, acquired, differs, reached, refuse
 from diskbench.providers.skeleton.provision import name_of
 from diskbench.providers.skeleton.shipped import at, facts_of
@@ -91,8 +97,8 @@ def _find_disks(order: AzureOrder, made: AzureProvisioned, guest: Guest) -> tupl
     )
     # A temporary disk that the first boot formatted, and cloud-init mounts, itself or its first
     # partition, is measured through a file on its file system.
-    commands = f"number={guest_disks[0].number}\n" + script("mounted_at.sh")
-    return Seen(guest_disks, guest.host.run(commands).text.strip() or None), []
+    mounted = said_of_disks(guest.host, "mounted", guest_disks[0].number).text.strip()
+    return Seen(guest_disks, mounted or None), []
 
 
 def check(details: AzureResolved, zone: str | None, machine: Item, disks: Sequence[Item]) -> None:

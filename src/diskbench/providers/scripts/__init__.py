@@ -1,4 +1,4 @@
-"""Scripts that run in guests: POSIX sh, as package data."""
+"""Scripts that run in guests, as package data: POSIX sh, and Python for what is asked of disks."""
 
 from importlib import resources
 

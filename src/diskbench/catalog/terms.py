@@ -10,9 +10,9 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import replace
 
-from diskbench.catalog.bucket import Allowance
+from diskbench.catalog.bucket import Allowance, SharedLimits
 from diskbench.catalog.entry import DiskEntry, catalogue
-from diskbench.catalog.lookup import DiskLimits, SharedLimits, limits
+from diskbench.catalog.lookup import DiskLimits, limits
 from diskbench.errors import InvalidValue, UnknownName
 
 

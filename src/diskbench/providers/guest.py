@@ -5,7 +5,6 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import TypeVar
 
 import tenacity
@@ -32,21 +31,13 @@ _NO_TIMER = 3
 T = TypeVar("T")
 
 
-@dataclass(frozen=True)
-class Guest:
-    """The guest's host, and its address."""
-
-    host: Host
-    address: str
-
-
-def await_prepared(guest: Guest, what: str, timing: CloudTiming, watch: RentWatch) -> None:
+def await_prepared(guest: Host, what: str, timing: CloudTiming, watch: RentWatch) -> None:
     """Wait until the first boot of the machine `what` is complete, so that it disturbs no
     measurement. Raises RentalFailed with the reason of a failed boot."""
 
     def prepared() -> bool | Still:
         try:
-            report = guest.host.run(script("ready.sh"), timeout_s=_READY_S).text.strip()
+            report = guest.run(script("ready.sh"), timeout_s=_READY_S).text.strip()
         except (ConnectionLost, HostUnavailable) as error:
             return Still(error.message)
         state, _, why = report.partition(" ")

@@ -10,13 +10,14 @@ from typing import Any, Literal, Self
 from pydantic import Field
 
 from diskbench.catalog.lookup import DiskLimits, disk_types, limits
+from diskbench.catalog.machine_book import LocalDisks
 from diskbench.errors import InvalidValue, UnknownName
 from diskbench.model.base import Frozen
 from diskbench.model.options import RentSpec
 from diskbench.providers import asked
 from diskbench.providers.aws.plugin import PLUGIN, AwsOptions
 from diskbench.providers.options import NetworkOptions
-from diskbench.providers.skeleton.cloud import RentalDetails, SizedDisk
+from diskbench.providers.skeleton.offer import RentalDetails, SizedDisk
 from diskbench.providers.skeleton.shipped import read_forms
 from diskbench.yaml_lines import packaged
 
@@ -209,14 +210,6 @@ class AwsZone(Frozen):
         return f"{self.zone} ({self.machine})" if self.machine else self.zone
 
 
-class AwsLocalDisks(Frozen):
-    """The machine's local disks; `size_gb` is in units of 10^9 bytes."""
-
-    count: int
-    size_gb: int
-    nvme: bool
-
-
 class EbsFigures(Frozen):
     """The EBS limits of a machine: the sustained ones, and the maxima for half an hour a day; None
     where AWS publishes no figure."""
@@ -245,7 +238,7 @@ class AwsMachine(Frozen):
     max_disks: int | None = None
     disks_apart: bool = False
     burstable: bool = False
-    local: AwsLocalDisks | None = None
+    local: LocalDisks | None = None
 
 
 class AwsImage(Frozen):
@@ -276,7 +269,6 @@ class AwsResolved(RentalDetails):
     root_type: str = ROOT_TYPE
     places: tuple[AwsZone, ...]
     ssh_cidr: str | None
-    emulated: bool
 
     def at(self, place: AwsZone) -> Self:
         """The same with the machine type that is rented in `place`."""

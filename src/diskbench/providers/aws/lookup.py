@@ -180,8 +180,8 @@ def _cheapest(here: AwsLookup, image: AwsImage, size_gib: int) -> tuple[Choice, 
     names = candidates(here.known, need, arch=image.arch, disks=requested.count, local_disks=local)
     if not names:
         raise InvalidValue(
-            f"no machine in the catalogue sustains {need.iops:,.0f} IOPS and "
-            f"{need.mb_per_s:,.0f} MB/s to {requested.count} disks ({image.arch})",
+            f"no machine in the catalogue sustains {need[0]:,.0f} IOPS and "
+            f"{need[1]:,.0f} MB/s to {requested.count} disks ({image.arch})",
             advice="choose one with --instance-type: its limit is measured then",
         )
     for start in range(0, len(names), MAX_FILTER_VALUES):

@@ -13,7 +13,7 @@ from typing import Any
 
 from diskbench.catalog.books import Books, ProviderBook
 from diskbench.catalog.cost import restore_part
-from diskbench.catalog.machine_book import MachineEntry
+from diskbench.catalog.machine_book import LocalDisks, MachineEntry
 from diskbench.errors import InvalidValue, UnknownName, did_you_mean
 from diskbench.model.options import RentSpec
 from diskbench.model.rental import DiskSpec, PricePart, Rental, Scope
@@ -22,7 +22,6 @@ from diskbench.providers.aws.client import AwsClient, account_name
 from diskbench.providers.aws.disk_request import (
     ROOT_TYPE,
     AwsDiskRequest,
-    AwsLocalDisks,
     AwsMachine,
     AwsResolved,
     EbsFigures,
@@ -89,7 +88,7 @@ def machine(described: dict[str, Any]) -> AwsMachine:
         max_disks=ebs.get("MaximumEbsAttachments"),
         disks_apart=ebs.get("AttachmentLimitType") == "dedicated",
         burstable=bool(described.get("BurstablePerformanceSupported")),
-        local=AwsLocalDisks(
+        local=LocalDisks(
             count=sum(disk["Count"] for disk in disks),
             size_gb=disks[0]["SizeInGB"],
             nvme=store.get("NvmeSupport") != "unsupported",
@@ -194,7 +193,7 @@ def figures(entry: MachineEntry) -> EbsFigures:
 
 def too_small(name: str, ebs: EbsFigures, need: skeleton.Needs, better: str | None) -> str | None:
     """Why a machine chosen by the user would limit the measurement; None when it does not."""
-    if not need.iops and not need.mb_per_s:
+    if not any(need):
         return None
     if ebs.baseline_iops is None or ebs.baseline_mb_per_s is None:
         return f"AWS publishes no EBS limit for {name}: it, and not the disk, may be the bottleneck"
@@ -206,7 +205,7 @@ def too_small(name: str, ebs: EbsFigures, need: skeleton.Needs, better: str | No
     instead = f"; {better} is large enough" if better and better != name else ""
     return (
         f"{name} sustains {ebs.baseline_iops:,.0f} IOPS and {ebs.baseline_mb_per_s:,.0f} MB/s"
-        f"{burst}, the disk needs {need.iops:,.0f} and {need.mb_per_s:,.0f} of its machine: "
+        f"{burst}, the disk needs {need[0]:,.0f} and {need[1]:,.0f} of its machine: "
         f"{skeleton.BOTTLENECK}{instead}"
     )
 
@@ -232,9 +231,10 @@ def room_for_disks(max_disks: int, *, apart: bool) -> int:
 
 
 def _sustains(ebs: EbsFigures, need: skeleton.Needs) -> bool:
-    if not need.iops and not need.mb_per_s:
+    if not any(need):
         return True
-    return (ebs.baseline_iops or 0) >= need.iops and (ebs.baseline_mb_per_s or 0) >= need.mb_per_s
+    iops, mb_per_s = need
+    return (ebs.baseline_iops or 0) >= iops and (ebs.baseline_mb_per_s or 0) >= mb_per_s
 
 
 def rental(books: Books, spec: RentSpec, details: AwsResolved, endpoint: str | None) -> Rental:
@@ -282,20 +282,13 @@ def _offered(
 
 
 def _words(spec: RentSpec, details: AwsResolved) -> str:
-    requested = details.requested
     zones = [place.zone for place in details.places if place.machine is None]
-    size = f"{details.size_gib:,} GiB"
-    what = {
-        "volume": f"{requested.type} of {size}",
-        "root": f"its root disk, {requested.type} of {size}",
-        "instance-store": f"its own disk of {size}",
-    }[requested.kind]
-    disk = skeleton.disk_words(
-        what, requested.count, spec.stripe, requested.iops, requested.throughput_mib_per_s
-    )
-    disk += _origin_words(spec)
-    spot, where = "spot " if spec.spot else "", skeleton.place_words(zones)
-    return f"{spot}{details.machine.type} in {where} with {disk}; {details.image.name}"
+    return skeleton.offer_words(
+        spec, details.requested, details.size_gib, machine=details.machine.type,
+        where=skeleton.place_words(zones), image=details.image.name,
+        own="its own disk" if details.requested.kind == "instance-store" else None,
+        more=_origin_words(spec),
+    )  # fmt: skip
 
 
 def _warnings(books: Books, spec: RentSpec, details: AwsResolved) -> Iterator[str]:

@@ -31,9 +31,8 @@ from diskbench.providers.azure.refresh import refreshed
 from diskbench.providers.azure.requests import EXPIRES_TAG, OWNER_TAG, AzureOrder
 from diskbench.providers.cloud_init import age_s
 from diskbench.providers.guest import move_timer
-from diskbench.providers.keys import lease_keys
 from diskbench.providers.networks import caller_cidr
-from diskbench.providers.skeleton.cloud import CloudProvider, requested_disk, today
+from diskbench.providers.skeleton.cloud import CloudProvider, ordered, requested_disk, today
 from diskbench.providers.skeleton.doctor import reported_time
 from diskbench.providers.skeleton.leases import giving_back
 from diskbench.providers.waits import while_looking
@@ -41,16 +40,18 @@ from diskbench.providers.waits import while_looking
 _TIMING = AzureTiming()
 
 
-class AzureProvider(CloudProvider[AzureSessions, AzureTiming]):
+class AzureProvider(CloudProvider):
     """Machines and managed disks of Microsoft Azure, or of an emulator of it."""
 
     name = "azure"
+    sessions: AzureSessions
+    timing: AzureTiming
+    reading: AzureTiming
 
     def __init__(
         self, timing: AzureTiming = _TIMING, ask_caller: Callable[[], str] = caller_cidr
     ) -> None:
-        super().__init__(AzureSessions(), timing)
-        self.ask_caller = ask_caller
+        super().__init__(AzureSessions(), timing, ask_caller)
         self._sent: set[str] = set()
         """The leases for which this process sent a call to make something."""
 
@@ -104,11 +105,8 @@ class AzureProvider(CloudProvider[AzureSessions, AzureTiming]):
             requested = details.requested.model_copy(update={"snapshot": rental.spec.snapshot})
             details = details.model_copy(update={"requested": requested})
         edge = self.sessions.of_scope(rental.scope).edge(self.timing, watch, claim.expires_at)
-        keys = lease_keys(watch.secret(), claim.lease_id)
-        return AzureOrder(
-            edge=edge, claim=claim, spec=rental.spec, details=details, keys=keys, watch=watch,
-            timing=self.timing,
-        )  # fmt: skip
+        of_claim = ordered(claim, rental, watch)
+        return AzureOrder(**of_claim, edge=edge, details=details, timing=self.timing)
 
     @while_looking()
     def found(self, scope: Scope) -> Sequence[Found]:

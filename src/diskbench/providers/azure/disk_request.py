@@ -19,7 +19,7 @@ from diskbench.providers import asked
 from diskbench.providers.azure.plugin import PLUGIN, AzureOptions
 from diskbench.providers.networks import is_loopback
 from diskbench.providers.options import NetworkOptions
-from diskbench.providers.skeleton.cloud import RentalDetails
+from diskbench.providers.skeleton.offer import RentalDetails
 from diskbench.providers.skeleton.shipped import read_forms
 
 TEMPORARY = "temp-disk"
@@ -248,7 +248,6 @@ class AzureResolved(RentalDetails):
     zones: tuple[str, ...]
     subnet: str | None
     ssh_cidr: str | None
-    emulated: bool
     warnings: tuple[str, ...] = ()
     """Warnings for the user before renting."""
 

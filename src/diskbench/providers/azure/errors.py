@@ -10,7 +10,7 @@ from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any
 
 from diskbench.errors import AccessDenied, DiskbenchError, HostUnavailable, Throttled, Unanswered
-from diskbench.providers.error_table import CloudError, error_of, error_tables
+from diskbench.providers.error_table import error_of, error_tables, refusals
 
 if TYPE_CHECKING:
     from azure.core.exceptions import AzureError, HttpResponseError
@@ -23,6 +23,7 @@ NO_ROLE_HELPS = (
 )  # fmt: skip
 """What is refused whatever the caller's role permits."""
 MISSING = ("ResourceNotFound", "ResourceGroupNotFound", "NotFound", "ParentResourceNotFound")
+refused = refusals("diskbench.providers.azure")
 TABLE = error_tables("diskbench.providers.azure")["service"]
 """Errors by the service's code."""
 _OF_DEPLOYMENT = frozenset({"InvalidTemplateDeployment", "DeploymentFailed"})
@@ -98,7 +99,7 @@ that failed (NicReservedForAnotherVm)."""
 def of_code(code: str, message: str, action: str, *, status: int = 0) -> DiskbenchError:
     """The diskbench error for an Azure code, from an answer or a failed operation."""
     more = {"namespace": action.partition("/")[0]}
-    made = error_of(TABLE, CloudError((code,), message, action, status, more))
+    made = error_of(TABLE, (code,), message, action, status, more)
     if isinstance(made, Unanswered) and (asked := _ASKS_TO_WAIT.search(message)):
         made.retry_after_s = float(asked["seconds"])
     return made

@@ -148,7 +148,7 @@ class AzureLookup:
                 return machine
         raise InvalidValue(
             f"no machine that {self.region} sells to this subscription sustains "
-            f"{need.iops:,.0f} IOPS and {need.mb_per_s:,.0f} MB/s to {requested.count} disks",
+            f"{need[0]:,.0f} IOPS and {need[1]:,.0f} MB/s to {requested.count} disks",
             advice="choose one with --instance-type: its limit is measured then",
         )
 

@@ -20,7 +20,7 @@ from diskbench.model.options import RentSpec
 from diskbench.providers import asked
 from diskbench.providers.gcp.plugin import PLUGIN, GcpOptions
 from diskbench.providers.options import NetworkOptions
-from diskbench.providers.skeleton.cloud import RentalDetails, SizedDisk
+from diskbench.providers.skeleton.offer import RentalDetails, SizedDisk
 from diskbench.providers.skeleton.shipped import read_forms
 
 LOCAL_SSD = "local-ssd"
@@ -312,4 +312,3 @@ class GcpResolved(RentalDetails):
     ssh_cidr: str | None = None
     snapshot: str | None = None
     region_zones: tuple[str, ...] = ()
-    emulated: bool

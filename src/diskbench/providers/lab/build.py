@@ -83,8 +83,8 @@ def handed_over(
     first = disks[0] if disks else None
     return Acquired(
         address=address,
-        device=first.names.best if first else None,
-        devices=tuple(disk.names.best for disk in disks),
+        device=first.names[0] if first else None,
+        devices=tuple(disk.names[0] for disk in disks),
         identities=tuple(_identity(disk) for disk in disks),
         identity=_identity(first) if first else None,
         size_bytes=size_bytes(first.loop) if first else 0,
@@ -102,8 +102,8 @@ def _facts(request: LabRequest, disks: tuple[LabDisk, ...]) -> dict[str, object]
         "disks": [
             {
                 "volume": disk.volume,
-                "node": disk.names.node,
-                "links": list(disk.names.links),
+                "node": disk.names[-1],
+                "links": list(disk.names[:-1]),
                 "kernel": disk.loop.kernel,
                 "number": disk.loop.number,
                 "identity": _identity(disk),

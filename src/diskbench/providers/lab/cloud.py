@@ -31,13 +31,13 @@ from diskbench.providers.lab.plugin import PLUGIN, LabOptions
 from diskbench.providers.lab.processes import find_groups
 from diskbench.providers.lab.request import (
     Cache,
-    LabMachine,
     LabRequest,
     Style,
     cloud_of,
     disk_limits,
     throughput_unit,
 )
+from diskbench.providers.lab.supervisor.rates import MachineGate
 from diskbench.providers.options import EmulationOptions
 from diskbench.units import MIB
 
@@ -242,7 +242,7 @@ def _words(spec: RentSpec, request: LabRequest, disk: DiskSpec) -> str:
     return words
 
 
-def _machine(spec: RentSpec, style: Style, books: Books) -> tuple[LabMachine, ...]:
+def _machine(spec: RentSpec, style: Style, books: Books) -> tuple[MachineGate, ...]:
     """The limits of the requested machine type; none without one."""
     if spec.instance_type is None:
         return ()
@@ -253,7 +253,7 @@ def _machine(spec: RentSpec, style: Style, books: Books) -> tuple[LabMachine, ..
         raise UnknownName("machine type with known limits", spec.instance_type, tuple(known))
     gates = limits.gates if LabOptions.of(spec).cache else without_cache(limits.gates)
     return tuple(
-        LabMachine(
+        MachineGate(
             counts=gate.counts, allowance=gate.allowance, covers=gate.covers,
             stage="cache" if gate.limit.startswith("vm-cached") else "disk",
             refill_per_s=gate.refill_per_s,

@@ -19,7 +19,9 @@ from pathlib import Path
 
 from diskbench.errors import HostUnavailable
 from diskbench.files import private_directory
+from diskbench.providers.error_table import refusals
 
+refused = refusals("diskbench.providers.lab")
 VARIABLE = "DISKBENCH_LAB_DIR"
 """Environment variable with another directory for lab hosts; it must be on a disk, because it
 holds their images."""

@@ -78,7 +78,7 @@ def await_orders(place: LeaseFolder, process: subprocess.Popen[bytes] | None = N
     deadline = time.monotonic() + READY_WITHIN_S
     while time.monotonic() < deadline:
         report = read_report(place.report)
-        if report is not None and report.generation == generation:
+        if report is not None and report[0] == generation:
             return
         if process is not None and process.poll() is not None:
             break

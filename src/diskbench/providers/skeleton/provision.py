@@ -7,7 +7,7 @@ import json
 import uuid
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Generic, Protocol, TypeVar
+from typing import Any, TypeVar
 
 from diskbench.errors import NoCapacity
 from diskbench.model.options import RentSpec
@@ -17,21 +17,9 @@ from diskbench.providers.cloud_init import GuestSpec, uptime_limit_s
 from diskbench.providers.guest import ask_guest
 from diskbench.providers.keys import LeaseKeys, lease_directory, write_access
 from diskbench.providers.options import EmulationOptions
+from diskbench.providers.skeleton.offer import RentalDetails
 from diskbench.providers.waits import CloudTiming, Still, until
 
-
-class Resolved(Protocol):
-    """The result of `resolve`: whether the cloud is an emulator, and the network from which SSH is
-    admitted; None where the user's own rules decide."""
-
-    @property
-    def emulated(self) -> bool: ...
-    @property
-    def ssh_cidr(self) -> str | None: ...
-
-
-DetailsT = TypeVar("DetailsT", bound=Resolved)
-TimingT = TypeVar("TimingT", bound=CloudTiming)
 T = TypeVar("T")
 
 _HOSTNAME = 63
@@ -56,16 +44,16 @@ def token_of(cloud: uuid.UUID, lease_id: str, role: str, request: Mapping[str, A
 
 
 @dataclass(frozen=True, kw_only=True)
-class Order(Generic[DetailsT, TimingT]):
+class Order:
     """The resources to make, for which claim, observed by which watch. `details` is the result
     of `resolve`."""
 
     claim: Claim
     spec: RentSpec
-    details: DetailsT
+    details: RentalDetails
     keys: LeaseKeys
     watch: RentWatch
-    timing: TimingT
+    timing: CloudTiming
 
     @property
     def lease(self) -> str:
@@ -129,6 +117,16 @@ class Order(Generic[DetailsT, TimingT]):
             uptime_limit_s=uptime_limit_s(self.lease, end),
             **{"packages": packages, **more},
         )
+
+
+@dataclass(frozen=True)
+class Provisioned:
+    """A running machine, and its disks in the same zone, in order, as the cloud describes them;
+    `place` is the zone in the cloud's own form."""
+
+    machine: dict[str, Any]
+    disks: tuple[dict[str, Any], ...]
+    place: Any
 
 
 Z = TypeVar("Z")

@@ -13,7 +13,8 @@ from typing import Any
 
 from diskbench.errors import DiskbenchError, RentalFailed
 from diskbench.model.base import Frozen
-from diskbench.providers.guest import Guest, GuestDisk, disks
+from diskbench.ports import Host
+from diskbench.providers.guest import GuestDisk, disks
 from diskbench.providers.skeleton import handover
 from diskbench.providers.vsphere import provision, requests
 from diskbench.providers.vsphere.client import Ref, moid, reference
@@ -64,7 +65,7 @@ def reachable(reported: Sequence[str]) -> str | None:
 
 
 def attach(
-    order: VsphereOrder, vm: Ref, guest: Guest
+    order: VsphereOrder, vm: Ref, guest: Host
 ) -> tuple[tuple[VirtualDisk, ...], tuple[GuestDisk, ...]]:
     """Add the disks and return them in order, as vSphere lists them and as the guest sees them.
     Raises RentalFailed."""
@@ -80,7 +81,7 @@ def attach(
         )
     controller, unseen = order.details.requested.controller, Still("not seen in the guest yet")
     return ours, order.ask_guest(
-        "the disk", lambda: find_disks(disks(guest.host), ours, before, controller) or unseen
+        "the disk", lambda: find_disks(disks(guest), ours, before, controller) or unseen
     )
 
 

@@ -16,7 +16,7 @@ from diskbench.model.rental import DiskSpec
 from diskbench.plan.rent_options import check_endpoint, field_of
 from diskbench.providers.asked import check_count, check_lab, check_own
 from diskbench.providers.networks import is_loopback
-from diskbench.providers.skeleton.cloud import RentalDetails
+from diskbench.providers.skeleton.offer import RentalDetails
 from diskbench.providers.skeleton.shipped import read_forms
 from diskbench.providers.vsphere.plugin import PLUGIN, VsphereOptions
 
@@ -181,4 +181,3 @@ class VsphereResolved(RentalDetails):
     requested: VsphereDiskRequest = Field(alias="wanted")
     free_bytes: int
     facts: dict[str, Any]
-    emulated: bool

@@ -11,8 +11,9 @@ from typing import Any
 from xml.parsers.expat import ExpatError
 
 from diskbench.errors import DiskbenchError, HostUnavailable, Unanswered
-from diskbench.providers.error_table import CloudError, error_of, error_tables
+from diskbench.providers.error_table import error_of, error_tables, refusals
 
+refused = refusals("diskbench.providers.vsphere")
 TABLE = error_tables("diskbench.providers.vsphere")["service"]
 """Errors by the name of a fault's type in VMware's API."""
 
@@ -71,7 +72,7 @@ def of_fault(fault: Any, action: str) -> DiskbenchError:  # noqa: ANN401 - pyVmo
     is_known = (any(re.fullmatch(pattern, kind) for pattern in patterns) for kind in kinds)
     known = next(compress(kinds, is_known), name)
     more["told"] = f"{message} ({name})"
-    return error_of(TABLE, CloudError((known,), message, action, more=more))
+    return error_of(TABLE, (known,), message, action, more=more)
 
 
 def _message_of(fault: Any) -> str:  # noqa: ANN401 - as above

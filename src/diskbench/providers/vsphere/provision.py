@@ -25,9 +25,11 @@ DEVICES = "config.hardware.device"
 
 
 @dataclass(frozen=True, kw_only=True)
-class VsphereOrder(skeleton.Order[VsphereResolved, VsphereTiming]):
+class VsphereOrder(skeleton.Order):
     """The vSphere resources to make; `vsphere` is a session."""
 
+    details: VsphereResolved
+    timing: VsphereTiming
     vsphere: Vsphere
 
     @property

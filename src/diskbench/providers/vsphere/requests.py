@@ -10,8 +10,8 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from diskbench.errors import InvalidValue
-from diskbench.model.base import Frozen
 from diskbench.model.rental import Claim
+from diskbench.providers.skeleton.leases import Tagged
 from diskbench.providers.vsphere.disk_request import Controller, VsphereDiskRequest, VsphereResolved
 from diskbench.providers.vsphere.errors import vim
 from diskbench.units import GIB
@@ -204,15 +204,6 @@ _LINE = re.compile(r"^diskbench-(lease|expires|owner|version): (.*)$", re.MULTIL
 _LEASE = re.compile(r"[a-z0-9]([a-z0-9-]{0,62}[a-z0-9])?")
 
 
-class Mark(Frozen):
-    """The lease in a machine's notes. `expires_at` and `owner` are None where they cannot be
-    read."""
-
-    lease_id: str
-    expires_at: float | None = None
-    owner: str | None = None
-
-
 def machine_name(lease_id: str) -> str:
     """The name of a lease's machine, and of its directories on datastores."""
     return f"diskbench-{lease_id}-machine"
@@ -239,15 +230,18 @@ def new_expiry(annotation: str, expires_at: float) -> Spec:
     return vim.vm.ConfigSpec(annotation="\n".join([*lines[:at], line, *lines[at:]]))
 
 
-def mark(annotation: str | None) -> Mark | None:
-    """The mark in a machine's notes; None for a machine of somebody else."""
+def mark(annotation: str | None, told: str = "", name: str | None = None) -> Tagged | None:
+    """The lease in the notes of the machine that is `told` and has that `name`; None for a machine
+    of somebody else. Expiry and owner are None where they cannot be read."""
     fields = dict(_LINE.findall(annotation or ""))
     lease_id = fields.get("lease", "").strip()
     if not _LEASE.fullmatch(lease_id):
         return None
     expires = fields.get("expires", "").strip()
-    return Mark(
+    return Tagged(
         lease_id=lease_id,
+        told=told,
+        name=name,
         expires_at=float(expires) if expires.isdecimal() else None,
         owner=fields.get("owner", "").strip() or None,
     )

@@ -9,11 +9,12 @@ from typing import TypeVar
 
 import tenacity
 
-from diskbench.errors import ConnectionLost, HostUnavailable, RentalFailed
+from diskbench.errors import ConnectionLost, HostUnavailable
 from diskbench.model.base import Frozen
 from diskbench.model.rental import LeaseEnd
 from diskbench.ports import Host, RentWatch
 from diskbench.providers.cloud_init import extend_timer
+from diskbench.providers.error_table import refused
 from diskbench.providers.scripts import script
 from diskbench.providers.waits import CloudTiming, Still, until
 
@@ -42,11 +43,7 @@ def await_prepared(guest: Host, what: str, timing: CloudTiming, watch: RentWatch
             return Still(error.message)
         state, _, why = report.partition(" ")
         if state == "failed":
-            raise RentalFailed(
-                f"the machine could not be prepared: {why}",
-                advice="check that its subnet reaches package mirrors, or use an --image that has "
-                "fio",
-            )
+            raise refused("first boot failed", why=why)
         return True if state == "ready" else Still("packages are being installed")
 
     until(prepared, f"first boot of {what}", timing.ready_s, timing, watch)
@@ -81,10 +78,7 @@ def move_timer(host: Host, end: LeaseEnd) -> None:
         log.warning("%s has no timer that switches it off: none was moved", host.name)
     elif done.exit:
         why = done.stderr.decode(errors="replace").strip() or f"exit code {done.exit}"
-        raise RentalFailed(
-            f"the timer that switches {host.name} off could not be moved: {why}",
-            advice="look at systemctl status diskbench-expire.timer on it",
-        )
+        raise refused("timer not moved", host=host, why=why)
 
 
 class GuestDisk(Frozen):

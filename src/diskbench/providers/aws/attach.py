@@ -18,6 +18,7 @@ from diskbench.model.rental import Which
 from diskbench.ports import Host
 from diskbench.providers.aws import leases, requests
 from diskbench.providers.aws.disk_request import AwsZone
+from diskbench.providers.aws.errors import refused
 from diskbench.providers.aws.leases import Item
 from diskbench.providers.aws.plugin import AwsOptions
 from diskbench.providers.aws.provision import ended, next_volumes
@@ -322,10 +323,7 @@ def find_volume(
     """
     matches = [disk for disk in guest_disks if is_volume(disk, volume, nvme=nvme)]
     if len(matches) == 1 and not nvme and before is None:
-        raise RentalFailed(
-            f"{matches[0].node} existed before diskbench could see it appear, and has no serial",
-            advice="nothing was written; start a new run",
-        )
+        raise refused("disk not seen to appear", matches=matches)
     return verified(matches, volume.id, volume.size_bytes, keys_of(before))
 
 
@@ -344,10 +342,7 @@ def find_stores(
         )
     for disk in stores[:count]:
         if abs(disk.size_bytes / _GB - size_gb) > _TOLERANCE * size_gb:
-            raise RentalFailed(
-                f"{disk.node} has {disk.size_bytes:,} bytes, EC2 says {size_gb} GB for it",
-                advice="nothing was written",
-            )
+            raise refused("local disk of another size", disk=disk, size_gb=size_gb)
     return tuple(stores[:count])
 
 

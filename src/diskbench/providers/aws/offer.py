@@ -27,7 +27,7 @@ from diskbench.providers.aws.disk_request import (
     EbsFigures,
     region_of,
 )
-from diskbench.providers.aws.errors import error_code
+from diskbench.providers.aws.errors import error_code, refused
 from diskbench.providers.aws.plugin import AwsOptions
 from diskbench.providers.options import NetworkOptions
 from diskbench.providers.skeleton import offer as skeleton
@@ -117,31 +117,19 @@ def check_support(machine: AwsMachine, requested: AwsDiskRequest) -> None:
     if requested.kind == "volume" and machine.max_disks is not None:
         room = room_for_disks(machine.max_disks, apart=machine.disks_apart)
         if requested.count > room:
-            raise InvalidValue(
-                f"--count {requested.count} on {machine.type}",
-                advice=f"it takes {room} beside its root disk",
-                field="count",
+            raise refused(
+                "more disks than the machine takes", requested=requested, machine=machine, room=room
             )
 
 
 def _check_local(machine: AwsMachine, count: int) -> None:
     local = machine.local
     if local is None:
-        raise InvalidValue(
-            f"{machine.type} has no disks of its own",
-            advice="choose one with a d in its name, such as m6id.large, or an i type",
-        )
+        raise refused("no disks of its own", machine=machine)
     if not local.nvme:
-        raise InvalidValue(
-            f"the disks of {machine.type} are not NVMe: Xen shows them as any other, preformatted",
-            advice="choose a Nitro type, such as m6id.large",
-        )
+        raise refused("own disks not NVMe", machine=machine)
     if count > local.count:
-        raise InvalidValue(
-            f"--count {count} on {machine.type}",
-            advice=f"it has {local.count} of its own",
-            field="count",
-        )
+        raise refused("more disks than come with it", count=count, machine=machine, local=local)
 
 
 MAX_ALTERNATIVES = 2

@@ -6,12 +6,12 @@ import contextlib
 from collections.abc import Sequence
 from functools import partial
 
-from diskbench.errors import DiskbenchError, RentalFailed
+from diskbench.errors import DiskbenchError
 from diskbench.model.rental import Which
 from diskbench.providers.aws import requests
 from diskbench.providers.aws.client import AwsClient
 from diskbench.providers.aws.disk_request import AwsZone
-from diskbench.providers.aws.errors import error_code, is_missing, of_state
+from diskbench.providers.aws.errors import error_code, is_missing, of_state, refused
 from diskbench.providers.aws.leases import (
     Item,
     describe_instance,
@@ -198,11 +198,7 @@ def _available(ec2: AwsClient, volume_id: str) -> Item | Still:
         return volume
     if state == "creating":
         return Still(state)
-    raise RentalFailed(
-        f"volume {volume_id} is {state} in place of available",
-        advice="AWS gives no reason for that; the usual one is a key (--kms-key, or the account's "
-        "default for EBS) that may not be used",
-    )
+    raise refused("volume not available", volume_id=volume_id, state=state)
 
 
 def _undo(order: AwsOrder, made: Sequence[Made]) -> None:

@@ -15,7 +15,7 @@ from diskbench.errors import Busy, RentalFailed
 from diskbench.ports import Host
 from diskbench.providers.azure import provision, requests
 from diskbench.providers.azure.client import DISKS, MACHINES, Item
-from diskbench.providers.azure.errors import is_missing
+from diskbench.providers.azure.errors import is_missing, refused
 from diskbench.providers.azure.requests import AzureOrder
 from diskbench.providers.azure.teardown import inside, is_kind
 from diskbench.providers.guest import GuestDisk, disks
@@ -141,10 +141,7 @@ def swapped(order: AzureOrder) -> Provisioned:
     machine, zones = provision.listed_machine(order), order.details.zones
     zone = next((str(zone) for zone in machine.get("zones") or []), None)
     if zones and zone not in zones:
-        raise RentalFailed(
-            f"machine {machine['name']} is in {zone or 'no'} zone, which has no such disk",
-            advice="start a new run",
-        )
+        raise refused("machine in a zone without the disk", machine=machine, zone=zone or "no")
     if earlier := _detached(order):
         with handover.reached(order, machine_of(order)) as guest:
             handover.await_gone(
@@ -199,10 +196,7 @@ def find_lun(
     None while it has not appeared yet. Raises RentalFailed when another disk appeared instead."""
     matches = [disk for disk in guest_disks if is_at_lun(disk, lun)]
     if len(matches) == 1 and before is None:
-        raise RentalFailed(
-            f"{matches[0].node} existed before diskbench could see it appear",
-            advice="nothing was written; start a new run",
-        )
+        raise refused("disk not seen to appear", matches=matches)
     known = frozenset(key for disk in before or () for key in keys(disk))
     return handover.verified(matches, f"LUN {lun}", size_bytes, known, keys=keys)
 

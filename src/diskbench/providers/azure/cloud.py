@@ -9,7 +9,7 @@ from datetime import datetime
 
 from diskbench.catalog.books import Books
 from diskbench.catalog.yaml_loader import Overlay
-from diskbench.errors import DiskbenchError, InvalidValue
+from diskbench.errors import DiskbenchError
 from diskbench.model.finding import Finding, Quota
 from diskbench.model.metrics import CloudMetric
 from diskbench.model.options import RentSpec
@@ -22,6 +22,7 @@ from diskbench.providers.azure.attach import swapped
 from diskbench.providers.azure.client import AzureSessions, AzureTiming
 from diskbench.providers.azure.disk_request import CACHES, AzureResolved, disk_request
 from diskbench.providers.azure.doctor import examine, permissions_of, quotas, rehearse
+from diskbench.providers.azure.errors import refused
 from diskbench.providers.azure.handover import hand_over, metrics
 from diskbench.providers.azure.lookup import AzureLookup
 from diskbench.providers.azure.offer import foresee, rental
@@ -83,11 +84,7 @@ class AzureProvider(CloudProvider):
         spec, requested = requested_disk(cell, disk_request)
         is_apart = requested.kind == "disk"
         if is_apart and requested.type == "UltraSSD_LRS":
-            raise InvalidValue(
-                f"--disk {requested.type} needs a machine that was made for it",
-                advice="leave it out of a matrix with reuse_host",
-                field="disk",
-            )
+            raise refused("machine made for the disk", requested=requested)
         asked.check_shared_machine(spec, is_apart=is_apart, apart="managed disks")
 
     def swap(self, claim: Claim, rental: Rental, watch: RentWatch) -> Acquired:

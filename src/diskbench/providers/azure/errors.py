@@ -9,7 +9,7 @@ import ssl
 from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any
 
-from diskbench.errors import AccessDenied, DiskbenchError, HostUnavailable, Throttled, Unanswered
+from diskbench.errors import AccessDenied, DiskbenchError, Throttled, Unanswered
 from diskbench.providers.error_table import error_of, error_tables, refusals
 
 if TYPE_CHECKING:
@@ -69,10 +69,7 @@ def translate(error: AzureError, action: str) -> DiskbenchError:
             made.message += f"; it asks to wait {wait_s:,.0f} s"
         return made
     if isinstance(error, sdk.ServiceRequestError) and _is_untrusted(error):
-        return HostUnavailable(
-            f"the certificate of the endpoint is not trusted: {_message_of(error)}",
-            advice="name the authority that signed it in REQUESTS_CA_BUNDLE",
-        )
+        return refused("certificate not trusted", error=_message_of(error))
     return Throttled(
         f"no answer to {action}: {_message_of(error)}",
         look_at="look at the network and --endpoint-url",

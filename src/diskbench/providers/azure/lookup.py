@@ -20,7 +20,7 @@ from diskbench.providers.azure.disk_request import (
     AzureResolved,
     Interface,
 )
-from diskbench.providers.azure.errors import is_missing
+from diskbench.providers.azure.errors import is_missing, refused
 from diskbench.providers.azure.policy import check_registrations
 from diskbench.providers.azure.requests import INSIDE
 from diskbench.providers.networks import ssh_cidr
@@ -46,10 +46,7 @@ class AzureLookup:
     def sold(self) -> machines.Offer:
         sold = machines.offer(self.region, resource_skus(self.edge, self.region))
         if not sold.machines:
-            raise InvalidValue(
-                f"Azure sells no machines in {self.region!r} to this subscription",
-                advice="az account list-locations --query [].name lists the regions",
-            )
+            raise refused("nothing sold in the region", region=self.region)
         return sold
 
     def resolved(self) -> AzureResolved:
@@ -210,9 +207,7 @@ class AzureLookup:
         if zone is not None:
             both = self.sold.zones(machine.size, self.requested.type)
             raise UnknownName(" that ".join(what), zone, both, field="zone")
-        raise InvalidValue(
-            f"no {' '.join(what)}", advice="choose another --instance-type or --region"
-        )
+        raise refused("no such machines", what=" ".join(what))
 
 
 def _too_little_quota(
@@ -255,22 +250,14 @@ def find_image(edge: AzureClient, region: str, typed: str | None, arch: str) -> 
         return AzureImage(name=name.rpartition("/")[2], reference=reference)
     gallery = _GALLERY.fullmatch(name)
     if not gallery and not _OWN.fullmatch(name):
-        raise InvalidValue(
-            f"--image {typed!r} is not an image",
-            advice=f"give {', '.join(_KNOWN)}, Publisher:Offer:Sku:Version or the id of an image",
-            field="image",
-        )
+        raise refused("no form of an image", typed=typed, known=", ".join(_KNOWN))
     try:
         if gallery:
             return _of_gallery(edge, name, gallery["image"], gallery["version"])
         image = edge.get(name)
     except DiskbenchError as error:
         if is_missing(error):
-            raise InvalidValue(
-                f"there is no image {name}: {error.message}",
-                advice="az image list, az sig image-version list",
-                field="image",
-            ) from error
+            raise refused("no such image", name=name, error=error) from error
         raise
     return AzureImage(
         name=name.rpartition("/")[2],
@@ -335,13 +322,7 @@ def _accepted_plan(
         return None
     plan = {key: str(described[key]) for key in ("name", "product", "publisher")}
     if not at(edge.get(edge.path(kind=_TERMS.format(**plan))), "properties.accepted"):
-        raise InvalidValue(
-            f"the terms of image {image} are not accepted in this subscription",
-            advice="read and accept them: az vm image terms accept --publisher "
-            f"{plan['publisher']} --offer {plan['product']} --plan {plan['name']}; or choose "
-            "another --image",
-            field="image",
-        )
+        raise refused("terms not accepted", image=image, plan=plan)
     return plan
 
 

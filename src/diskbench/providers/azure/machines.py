@@ -27,6 +27,7 @@ from diskbench.providers.azure.disk_request import (
     DiskPath,
     Interface,
 )
+from diskbench.providers.azure.errors import refused
 from diskbench.providers.skeleton.offer import BOTTLENECK, MIN_VCPUS, Needs
 from diskbench.units import GIB
 
@@ -165,11 +166,7 @@ def check_support(machine: AzureMachine, requested: AzureDiskRequest, sold: Sequ
         if is_refused:
             raise InvalidValue(why, advice=advice)
     if requested.kind == "disk" and requested.count > machine.max_disks:
-        raise InvalidValue(
-            f"--count {requested.count} on {machine.size}",
-            advice=f"it takes {machine.max_disks}",
-            field="count",
-        )
+        raise refused("more disks than the machine takes", requested=requested, machine=machine)
 
 
 def _zones(sku: Sku) -> tuple[str, ...]:

@@ -17,6 +17,7 @@ from diskbench.errors import (
 )
 from diskbench.providers.azure import requests
 from diskbench.providers.azure.client import DISKS, MACHINES, AzureClient, Item, Query, kind_of
+from diskbench.providers.azure.errors import refused
 from diskbench.providers.azure.requests import AzureOrder, Part, group_name
 from diskbench.providers.skeleton.provision import (
     Provisioned,
@@ -164,10 +165,7 @@ def listed_machine(order: AzureOrder) -> Item:
     """The lease's machine. Raises RentalFailed where Azure does not list it, or it has ended."""
     machine = alive(order)
     if machine is None:
-        raise RentalFailed(
-            f"machine {order.machine_name} is not listed any more",
-            advice="another program deleted it: start a new run",
-        )
+        raise refused("machine not listed", order=order)
     return machine
 
 

@@ -18,7 +18,7 @@ from diskbench.ports import Host
 from diskbench.providers.gcp import leases, requests
 from diskbench.providers.gcp.client import Item, change, last
 from diskbench.providers.gcp.disk_request import LOCAL_SSD_GIB, tunnel
-from diskbench.providers.gcp.errors import exists_already, is_busy, is_missing
+from diskbench.providers.gcp.errors import exists_already, is_busy, is_missing, refused
 from diskbench.providers.gcp.provision import ended, in_zone, unless_there
 from diskbench.providers.gcp.requests import GcpOrder
 from diskbench.providers.guest import GuestDisk, disks
@@ -39,10 +39,7 @@ def alive(order: GcpOrder, made: Provisioned) -> Item:
     """The machine's present state. Raises RentalFailed when it no longer runs."""
     instance = leases.describe(order.compute, "instances", made.place, order.machine_name)
     if instance is None:
-        raise RentalFailed(
-            f"instance {leases.place(made.machine)} is not there any more",
-            advice="another program deleted it: start a new run",
-        )
+        raise refused("machine gone", leases=leases.place(made.machine))
     if instance.get("status") not in leases.LIVE:
         raise ended(instance)
     return instance
@@ -133,10 +130,7 @@ def _refuse_elsewhere(order: GcpOrder, made: Provisioned, name: str) -> None:
     disk = leases.describe(order.compute, "disks", order.disk_scope(made.place), name) or {}
     others = [last(str(user)) for user in disk.get("users", [])]
     if others and order.machine_name not in others:
-        raise RentalFailed(
-            f"disk {name} is attached to {others[0]}, not to {order.machine_name}",
-            advice="give the lease back and start a new run",
-        )
+        raise refused("disk of another machine", name=name, others=others, order=order)
 
 
 def _change(order: GcpOrder, method: str, request: requests.Request, what: str) -> None:
@@ -217,16 +211,10 @@ def _zone(order: GcpOrder, listing: Listed) -> str:
     if not live:
         if stopped := listing.of("instance"):
             raise ended(stopped[0])
-        raise RentalFailed(
-            f"instance {order.machine_name} is not listed any more",
-            advice="another program deleted it: start a new run",
-        )
+        raise refused("machine not listed", order=order)
     zone = leases.scope_of(live[0])
     if zone not in order.details.zones:
-        raise RentalFailed(
-            f"{order.machine_name} is in {zone}, where such a disk cannot be rented",
-            advice="start a new run",
-        )
+        raise refused("machine in a zone without the disk", order=order, zone=zone)
     return zone
 
 

@@ -18,12 +18,12 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
 
-from diskbench.errors import AccessDenied, InvalidValue, Throttled
+from diskbench.errors import AccessDenied, Throttled
 from diskbench.extras import missing
 from diskbench.model.rental import Scope
 from diskbench.ports import RentWatch
 from diskbench.providers import recorder
-from diskbench.providers.gcp.errors import LOG_IN, is_missing, of_operation, translate
+from diskbench.providers.gcp.errors import LOG_IN, is_missing, of_operation, refused, translate
 from diskbench.providers.skeleton.cloud import Sessions, unless_missing
 from diskbench.providers.waits import ANSWER_S, CloudTiming, Still, repeated, until
 from diskbench.yaml_lines import packaged
@@ -94,12 +94,7 @@ def log_in(project: str | None, endpoint: str | None) -> Login:
         default_project = os.environ.get(PROJECT_VARIABLE)
     project_id = project or default_project
     if not project_id:
-        raise InvalidValue(
-            f"no Google Cloud project: neither --project nor {PROJECT_VARIABLE} nor the "
-            "credentials name one",
-            advice="add --project, or: gcloud config set project PROJECT",
-            field="project",
-        )
+        raise refused("no project", project_variable=PROJECT_VARIABLE)
     universe = str(getattr(credentials, "universe_domain", UNIVERSE))
     emulated = endpoint is not None and not is_google(endpoint, universe)
     if in_the_clear and not anonymous:

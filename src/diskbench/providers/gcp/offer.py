@@ -27,6 +27,7 @@ from diskbench.providers.gcp.disk_request import (
     local_ssd_gib,
     reach_of,
 )
+from diskbench.providers.gcp.errors import refused
 from diskbench.providers.gcp.requests import google_type, is_regional
 from diskbench.providers.skeleton import offer as skeleton
 from diskbench.units import GIB, MIB
@@ -127,12 +128,7 @@ def check_support(machine: GcpMachine, requested: GcpDiskRequest) -> None:
             field="count",
         )
     if requested.kind == "local-ssd" and 0 < machine.bundled_ssds < requested.count:
-        raise InvalidValue(
-            f"--count {requested.count}: {machine.type} comes with {machine.bundled_ssds} local "
-            "SSDs",
-            advice="ask for fewer, or choose another --instance-type",
-            field="count",
-        )
+        raise refused("more local SSDs than come with it", requested=requested, machine=machine)
 
 
 MARGIN = 1.05

@@ -11,7 +11,7 @@ from diskbench.errors import DiskbenchError, InvalidValue, RentalFailed
 from diskbench.model.rental import Claim, DiskSpec, Which
 from diskbench.providers.gcp import leases, requests
 from diskbench.providers.gcp.client import Item, change, finish
-from diskbench.providers.gcp.errors import exists_already, maintenance_needed
+from diskbench.providers.gcp.errors import exists_already, maintenance_needed, refused
 from diskbench.providers.gcp.offer import maintenance
 from diskbench.providers.gcp.requests import GcpOrder
 from diskbench.providers.skeleton.cloud import unless_missing
@@ -142,10 +142,7 @@ def _new_disk(order: GcpOrder, disk: DiskSpec, zone: str, index: int) -> Item | 
 def _running(order: GcpOrder, zone: str) -> Item | Still:
     instance = leases.describe(order.compute, "instances", zone, order.machine_name)
     if instance is None:
-        raise RentalFailed(
-            f"instance {zone}/{order.machine_name} is not listed any more",
-            advice="another program deleted it: start a new run",
-        )
+        raise refused("machine not listed in its zone", zone=zone, order=order)
     state = str(instance.get("status"))
     if state == "RUNNING":
         return instance
@@ -161,9 +158,7 @@ def _ready(order: GcpOrder, scope: str, name: str) -> Item | Still:
         return disk
     if state == "CREATING":
         return Still("creating")
-    raise RentalFailed(
-        f"disk {scope}/{name} is {state.lower()} in place of ready", advice="start a new run"
-    )
+    raise refused("disk not ready", scope=scope, name=name, state=state.lower())
 
 
 def ended(instance: Item) -> DiskbenchError:

@@ -13,7 +13,7 @@ from pathlib import Path
 
 from pydantic import ValidationError
 
-from diskbench.errors import HostUnavailable, ReleaseFailed
+from diskbench.errors import ReleaseFailed
 from diskbench.files import write_private
 from diskbench.model.base import Frozen
 from diskbench.model.rental import Acquired, SshAccess
@@ -30,7 +30,7 @@ from diskbench.providers.lab.disks import (
     write_orders,
 )
 from diskbench.providers.lab.fuse_file import mounted, unmount
-from diskbench.providers.lab.places import LeaseFolder, claim_address, give_up_address
+from diskbench.providers.lab.places import LeaseFolder, claim_address, give_up_address, refused
 from diskbench.providers.lab.processes import Groups, init_of, kill_group, make_group, remove_group
 from diskbench.providers.lab.request import LabKeys, LabRequest
 
@@ -245,9 +245,7 @@ def _keygen(path: Path) -> None:
 def _run(*argv: str) -> str:
     done = subprocess.run(argv, capture_output=True, text=True, check=False)
     if done.returncode:
-        raise HostUnavailable(
-            f"{argv[0]} failed: {done.stderr.strip()}", advice="look at the free space"
-        )
+        raise refused("program failed", argv=argv, stderr=done.stderr.strip())
     return done.stdout
 
 

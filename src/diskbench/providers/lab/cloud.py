@@ -27,6 +27,7 @@ from diskbench.model.spec import Cell
 from diskbench.ports import Host, RentWatch
 from diskbench.providers.asked import check_own, size_asked
 from diskbench.providers.lab import hotplug, machines
+from diskbench.providers.lab.places import refused
 from diskbench.providers.lab.plugin import PLUGIN, LabOptions
 from diskbench.providers.lab.processes import find_groups
 from diskbench.providers.lab.request import (
@@ -167,19 +168,10 @@ class LabProvider:
 def _spec(cell: Cell) -> RentSpec:
     spec = cell.rent
     if spec is None or spec.disk is None:
-        raise InvalidValue(
-            "--provider lab needs a disk to make",
-            advice="add --disk TYPE --size GIB, as: --disk gp2 --size 20",
-            field="provider",
-        )
+        raise refused("no disk to make")
     check_own(spec, PLUGIN)
     if spec.stripe:
-        raise InvalidValue(
-            "--stripe: a lab host has no RAID to stripe disks with",
-            advice="leave it out and measure the disks by a job file that names as many devices, "
-            "or stripe on a provider with machines of its own",
-            field="stripe",
-        )
+        raise refused("no RAID")
     return spec
 
 

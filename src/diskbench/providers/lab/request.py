@@ -16,9 +16,9 @@ from pydantic import Field
 from diskbench.catalog.bucket import Allowance, of_duration
 from diskbench.catalog.entry import catalogue
 from diskbench.catalog.lookup import DiskLimits, custom_limits, limits
-from diskbench.errors import InvalidValue
 from diskbench.model.base import Frozen
 from diskbench.model.rental import CUSTOM, DiskSpec
+from diskbench.providers.lab.places import refused
 from diskbench.providers.lab.supervisor.rates import MachineGate
 
 _CLOUDS: dict[Style, str] = {
@@ -79,10 +79,7 @@ class LabKeys:
 def check_lease_id(lease_id: str) -> None:
     """Raise InvalidValue for an id that cannot name a file, a group and a host."""
     if not is_lease_id(lease_id):
-        raise InvalidValue(
-            f"{lease_id!r} is not a lease id",
-            advice="use up to 64 lower-case letters, digits, dashes",
-        )
+        raise refused("no lease id", lease_id=lease_id)
 
 
 def is_lease_id(text: str) -> bool:
@@ -93,9 +90,7 @@ def is_lease_id(text: str) -> bool:
 def check_volume(volume: str) -> None:
     """Raise InvalidValue for a volume that cannot be a part of a file's and a device's name."""
     if not _VOLUME.fullmatch(volume):
-        raise InvalidValue(
-            f"{volume!r} is not a name of a volume", advice="use letters, digits, dots and dashes"
-        )
+        raise refused("no volume", volume=volume)
 
 
 def cloud_of(style: Style) -> str | None:
@@ -119,10 +114,7 @@ def disk_limits(style: Style, disk: DiskSpec) -> DiskLimits:
     if disk.type == CUSTOM:
         return custom_limits(disk.size_gib, disk.iops, disk.throughput_mib_per_s, disk.io_kib)
     if cloud is None:
-        raise InvalidValue(
-            f"no catalogue has {disk.type!r} for a {style} host",
-            advice=f"use --disk {CUSTOM} with --iops and --throughput",
-        )
+        raise refused("disk in no catalogue", disk=disk, style=style, custom=CUSTOM)
     return limits(cloud, disk.type, disk.size_gib, disk.iops, disk.throughput_mib_per_s)
 
 

@@ -13,10 +13,11 @@ from email.utils import parsedate_to_datetime
 from pydantic import SecretBytes
 
 from diskbench import __version__
-from diskbench.errors import AccessDenied, CloudSilent, DiskbenchError, Unanswered
+from diskbench.errors import AccessDenied, DiskbenchError, Unanswered
 from diskbench.model.finding import Finding, FindingState, finding
 from diskbench.model.rental import Claim, SshAccess
 from diskbench.ports import Host
+from diskbench.providers.error_table import refused
 from diskbench.providers.keys import LeaseKeys, lease_keys
 
 WARN_S = 10.0
@@ -56,10 +57,7 @@ def http_date(text: str | None) -> datetime | None:
 def reported_time(where: str, cloud_time: datetime | None) -> datetime:
     """The time that a cloud reported; raises CloudSilent where it reported none."""
     if cloud_time is None:
-        raise CloudSilent(
-            f"{where} answered without its time (a Date header)",
-            advice="check whether a proxy is between; nothing that expired is deleted meanwhile",
-        )
+        raise refused("no time in the answer", where=where)
     return cloud_time
 
 

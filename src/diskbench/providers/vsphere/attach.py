@@ -19,7 +19,7 @@ from diskbench.providers.skeleton import handover
 from diskbench.providers.vsphere import provision, requests
 from diskbench.providers.vsphere.client import Ref, moid, reference
 from diskbench.providers.vsphere.disk_request import Controller
-from diskbench.providers.vsphere.errors import vim
+from diskbench.providers.vsphere.errors import refused, vim
 from diskbench.providers.vsphere.inventory import option, size_of
 from diskbench.providers.vsphere.provision import VsphereOrder
 from diskbench.providers.waits import Still
@@ -75,10 +75,7 @@ def attach(
         _add(order, vm)
         ours = virtual_disks(order, vm)
     if len(ours) != order.details.requested.count:
-        raise RentalFailed(
-            f"{len(ours)} disks are attached to {moid(vm)}, not {order.details.requested.count}",
-            advice="give the lease back and start a new run",
-        )
+        raise refused("another number of disks", count=len(ours), id=moid(vm), order=order)
     controller, unseen = order.details.requested.controller, Still("not seen in the guest yet")
     return ours, order.ask_guest(
         "the disk", lambda: find_disks(disks(guest), ours, before, controller) or unseen
@@ -129,11 +126,7 @@ def _our_controller(order: VsphereOrder, vm: Ref, devices: Sequence[Any]) -> Any
     for device in devices:
         if requests.is_ours(device, order.details):
             return device
-    raise RentalFailed(
-        f"machine {moid(vm)} has not the {order.details.requested.controller} controller it was "
-        "given",
-        advice="give the lease back and start a new run",
-    )
+    raise refused("controller gone", id=moid(vm), order=order)
 
 
 def _disks(devices: Sequence[Any]) -> list[Any]:
@@ -145,10 +138,7 @@ def swapped(order: VsphereOrder) -> Ref:
     RentalFailed."""
     vm = provision.existing(order)
     if vm is None:
-        raise RentalFailed(
-            f"vSphere lists no machine of lease {order.lease}",
-            advice="another program removed it: start a new run",
-        )
+        raise refused("machine not listed", order=order)
     provision.alive(order, vm)
     machine = provision.read(order, vm, "config.extraConfig")
     earlier = virtual_disks(order, vm)
@@ -230,10 +220,7 @@ def _by_appearance(
 ) -> tuple[GuestDisk, ...] | None:
     """The new NVMe disks; their order does not matter, since all are equal."""
     if before is None:
-        raise RentalFailed(
-            "the disk existed before diskbench could see it appear, and has no identifier",
-            advice="nothing was written; start a new run, or use --controller pvscsi",
-        )
+        raise refused("disk not seen to appear")
     known = {key for disk in before for key in _places(disk)}
     new = [disk for disk in guest_disks if not known & _places(disk) and disk.model == NVME_MODEL]
     if len(new) < len(ours):

@@ -10,7 +10,7 @@ from itertools import compress
 from typing import Any
 from xml.parsers.expat import ExpatError
 
-from diskbench.errors import DiskbenchError, HostUnavailable, Unanswered
+from diskbench.errors import DiskbenchError, Unanswered
 from diskbench.providers.error_table import error_of, error_tables, refusals
 
 refused = refusals("diskbench.providers.vsphere")
@@ -41,15 +41,9 @@ def translate(error: Exception, action: str) -> DiskbenchError:
     if isinstance(error, vmodl.MethodFault):
         return of_fault(error, action)
     if isinstance(error, ssl.SSLCertVerificationError):
-        return HostUnavailable(
-            f"the certificate of the vSphere server cannot be trusted: {error}",
-            advice="give the certificates of its authority with --ca-file (vCenter offers them at "
-            "https://SERVER/certs/download.zip)",
-        )
+        return refused("certificate not trusted", error=error)
     if isinstance(error, ssl.SSLError):
-        return HostUnavailable(
-            f"no TLS with the vSphere server: {error}", advice="look at --endpoint-url"
-        )
+        return refused("no TLS", error=error)
     if isinstance(error, NO_ANSWER):
         why = f"it is not vSphere's, {error}" if isinstance(error, ExpatError) else error
         return Unanswered(

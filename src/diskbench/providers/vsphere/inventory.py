@@ -15,7 +15,7 @@ from diskbench.plan.rent_options import field_of
 from diskbench.providers.skeleton.leases import Tagged
 from diskbench.providers.vsphere.client import Item, Ref, Vsphere, moid
 from diskbench.providers.vsphere.disk_request import Template
-from diskbench.providers.vsphere.errors import vim
+from diskbench.providers.vsphere.errors import refused, vim
 from diskbench.providers.vsphere.requests import mark
 
 PATHS = ("name", "config.annotation", "config.template", "runtime.powerState")
@@ -67,10 +67,7 @@ def named_or_only(kind: str, items: Sequence[Item], typed: str | None) -> Item:
     if len(items) == 1:
         return items[0]
     if not items:
-        raise InvalidValue(
-            f"this vSphere user sees no {kind}",
-            advice="look at the permissions of the user; docs/vsphere.md lists them",
-        )
+        raise refused("nothing of the kind is seen", kind=kind)
     raise InvalidValue(
         f"more than one {kind}: {', '.join(sorted(item.name for item in items))}",
         advice=f"name one with {flag}",
@@ -189,10 +186,7 @@ def find_template(vsphere: Vsphere, root: Ref, typed: str | None) -> Template:
     templates = [item for item in machines if item.values.get("config.template")]
     plain = {item.name for item in machines} - {item.name for item in templates}
     if typed in plain:
-        raise InvalidValue(
-            f"{typed} is a machine, not a template",
-            advice="choose a template, or make it one in vCenter: Template > Convert to Template",
-        )
+        raise refused("no template", typed=typed)
     return _described(vsphere, named_or_only("template", templates, typed))
 
 
@@ -214,11 +208,7 @@ def _described(vsphere: Vsphere, item: Item) -> Template:
     )
     if encrypted or of("VirtualTPM"):
         why = "has a virtual TPM" if of("VirtualTPM") else "is encrypted"
-        raise InvalidValue(
-            f"template {item.name} {why}: its clone needs a key from vCenter's key provider",
-            advice="choose another --template, without encryption and virtual TPM",
-            field="template",
-        )
+        raise refused("encrypted template", item=item, why=why)
     return Template(
         id=item.id,
         name=item.name,

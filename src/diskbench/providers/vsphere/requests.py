@@ -9,11 +9,10 @@ import re
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from diskbench.errors import InvalidValue
 from diskbench.model.rental import Claim
 from diskbench.providers.skeleton.leases import Tagged
 from diskbench.providers.vsphere.disk_request import Controller, VsphereDiskRequest, VsphereResolved
-from diskbench.providers.vsphere.errors import vim
+from diskbench.providers.vsphere.errors import refused, vim
 from diskbench.units import GIB
 
 Spec = Any
@@ -74,10 +73,7 @@ def bus_number(details: VsphereResolved) -> int:
     free = [bus for bus in range(SCSI_BUSES) if bus not in taken]
     if free:
         return free[0]
-    raise InvalidValue(
-        f"template {template.name} has {SCSI_BUSES} controllers already: none is left for the disk",
-        advice="choose another --template or --controller",
-    )
+    raise refused("no controller left", template=template, scsi_buses=SCSI_BUSES)
 
 
 def is_ours(device: Spec, details: VsphereResolved) -> bool:

@@ -274,7 +274,7 @@ def counted(guest: str) -> dict[str, Counted]:
                 found[loop.image.stem] = Counted(
                     devices.read_counters(loop.kernel),
                     _levels(pool.iops for pool in disk.pools),
-                    _levels(pool.bytes for pool in disk.pools),
+                    _levels(pool.bytes_per_s for pool in disk.pools),
                 )
         return found
     return {}

@@ -122,35 +122,26 @@ def _check_snapshot(spec: RentSpec, disk: str) -> None:
 
 
 def _check_form(spec: RentSpec) -> None:
+    """Refuse what has not AWS's form, and --no-public-ip where the machine could not be reached, or
+    could not load packages."""
     _FORMS.check(spec, "AWS")
     if spec.region is not None and not re.fullmatch(REGION, spec.region):
         raise refused("form of a region", spec=spec)
-    _check_zone(spec)
+    if spec.zone is not None:
+        region = region_of(spec.zone)
+        if region is None:
+            raise refused("form of a zone", spec=spec)
+        if "-wlz-" in spec.zone:
+            raise refused("Wavelength Zone", spec=spec, region=region)
+        if spec.region not in {None, region}:
+            raise refused("zone of another region", spec=spec)
     asked.check_ssh(spec, "a group of yours is")
-    _check_network(spec)
+    if NetworkOptions.of(spec).no_public_ip:
+        if spec.subnet is None:
+            raise refused("no public address without a subnet")
+        if spec.ssh_cidr is None and spec.security_group is None:
+            raise refused("no public address without a network of SSH")
     asked.check_endpoint(spec, "signed calls and keys")
-
-
-def _check_zone(spec: RentSpec) -> None:
-    if spec.zone is None:
-        return
-    region = region_of(spec.zone)
-    if region is None:
-        raise refused("form of a zone", spec=spec)
-    if "-wlz-" in spec.zone:
-        raise refused("Wavelength Zone", spec=spec, region=region)
-    if spec.region is not None and spec.region != region:
-        raise refused("zone of another region", spec=spec)
-
-
-def _check_network(spec: RentSpec) -> None:
-    """Refuse --no-public-ip where the machine could not be reached, or could not load packages."""
-    if not NetworkOptions.of(spec).no_public_ip:
-        return
-    if spec.subnet is None:
-        raise refused("no public address without a subnet")
-    if spec.ssh_cidr is None and spec.security_group is None:
-        raise refused("no public address without a network of SSH")
 
 
 class AwsZone(Frozen):

@@ -115,8 +115,29 @@ class VsphereProvider(CloudProvider):
         self, lease_id: str, scope: Scope, *, made: Sequence[str] = (), copied: Sequence[str] = ()
     ) -> None:
         """The machine with its disks is deleted, awaited and verified."""
+        which, timing = Which(lease_id, made, copied), self.timing
         with giving_back(lease_id):
-            _release(self.sessions.of_scope(scope, self.timing), Which(lease_id, made, copied))
+            vsphere = self.sessions.of_scope(scope, timing)
+
+        def list_lease(deleted: Collection[str]) -> Listed:
+            listed = [one for one in machines(vsphere) if one.mark.lease_id == lease_id]
+            unlisted = set(made) - set(deleted) - {machine.mark.told for machine in listed}
+            listed += _by_id(vsphere, lease_id, unlisted)
+            carrying = {machine.mark.told: machine for machine in listed}
+            return leases.parted(carrying, lambda told, one: which.takes(one.item.name, told))
+
+        def unlisted_s(first: Listed) -> float | None:
+            """A clone that was just made may not be listed yet."""
+            return None if copied or first.meant else REPEATS * timing.first_poll_s
+
+        def give_back(listing: Listed, failures: Failures) -> None:
+            for told, machine in listing.meant.items():
+                with leases.noting(failures, told, is_missing):
+                    _remove(vsphere, machine)
+
+        lag = leases.Lag(timing, unlisted_s, timing.appear_s, REPEATS)
+        with giving_back(lease_id):
+            leases.release(which, "vSphere", list_lease, give_back, lag=lag)
 
     def extend(
         self, lease_id: str, scope: Scope, end: LeaseEnd, guest: Host, made: Sequence[str] = ()
@@ -133,29 +154,6 @@ class VsphereProvider(CloudProvider):
 
     def policy(self, region: str | None = None) -> str:  # noqa: ARG002 - one for all regions
         return policy()
-
-
-def _release(vsphere: Vsphere, which: Which) -> None:
-    timing = vsphere.timing
-
-    def list_lease(deleted: Collection[str]) -> Listed:
-        listed = [one for one in machines(vsphere) if one.mark.lease_id == which.lease_id]
-        unlisted = set(which.made) - set(deleted) - {machine.mark.told for machine in listed}
-        listed += _by_id(vsphere, which.lease_id, unlisted)
-        carrying = {machine.mark.told: machine for machine in listed}
-        return leases.parted(carrying, lambda name, machine: which.takes(machine.item.name, name))
-
-    def unlisted_s(first: Listed) -> float | None:
-        """A clone that was just made may not be listed yet."""
-        return None if which.copied or first.meant else REPEATS * timing.first_poll_s
-
-    def give_back(listing: Listed, failures: Failures) -> None:
-        for name, machine in listing.meant.items():
-            with leases.noting(failures, name, is_missing):
-                _remove(vsphere, machine)
-
-    lag = leases.Lag(timing, unlisted_s, timing.appear_s, REPEATS, vsphere.watch)
-    leases.release(which, "vSphere", list_lease, give_back, lag=lag)
 
 
 def _by_id(vsphere: Vsphere, lease_id: str, resources: Iterable[str]) -> list[VsphereMachine]:

@@ -133,9 +133,8 @@ def write_access(
 def _long_enough(text: bytes, where: str) -> SecretBytes:
     value = text.strip()
     if len(value) < MIN_SECRET_BYTES:
-        raise InvalidValue(
-            f"the secret in {where} has {len(value)} bytes, fewer than {MIN_SECRET_BYTES}",
-            advice="make one with: openssl rand -hex 32",
+        raise refused(
+            "short secret", where=where, count=len(value), min_secret_bytes=MIN_SECRET_BYTES
         )
     return SecretBytes(value)
 

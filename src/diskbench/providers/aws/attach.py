@@ -166,9 +166,8 @@ def _attachment(volume: Item, instance_id: str) -> Item | None:
     attachments: list[Item] = [a for a in volume.get("Attachments", []) if a["State"] != "detached"]
     others = [a["InstanceId"] for a in attachments if a["InstanceId"] != instance_id]
     if others:
-        raise RentalFailed(
-            f"volume {volume['VolumeId']} is attached to {others[0]}, not to {instance_id}",
-            advice="give the lease back and start a new run",
+        raise refused(
+            "volume of another machine", volume=volume, others=others, instance_id=instance_id
         )
     return attachments[0] if attachments else None
 

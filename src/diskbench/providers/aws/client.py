@@ -246,10 +246,7 @@ class AwsSessions(Sessions[Aws]):
         meant = account_match.group("id") if account_match else None
         if meant is not None and (account_id := aws.account_id(timing)) != meant:
             aws.refused.set()
-            raise AccessDenied(
-                f"these AWS credentials are of account {account_id}, the lease is in {meant}",
-                advice="log in to that account, or set AWS_PROFILE",
-            )
+            raise refused("another account", account_id=account_id, meant=meant)
         return aws
 
 

@@ -159,11 +159,7 @@ def _cheapest(here: AwsLookup, image: AwsImage, size_gib: int) -> tuple[Choice, 
     local = requested.count if requested.kind == "instance-store" else 0
     names = candidates(here.known, need, arch=image.arch, disks=requested.count, local_disks=local)
     if not names:
-        raise InvalidValue(
-            f"no machine in the catalogue sustains {need[0]:,.0f} IOPS and "
-            f"{need[1]:,.0f} MB/s to {requested.count} disks ({image.arch})",
-            advice="choose one with --instance-type: its limit is measured then",
-        )
+        raise refused("no machine for the disk", need=need, requested=requested, image=image)
     for start in range(0, len(names), MAX_FILTER_VALUES):
         some = names[start : start + MAX_FILTER_VALUES]
         offered = _offered(here, some)
@@ -188,9 +184,8 @@ def _offered(here: AwsLookup, names: Sequence[str]) -> dict[str, tuple[str, ...]
     }
     if len(names) == 1 and not offered.get(names[0]):
         where = ", ".join(sorted(zones.get(names[0], []))) or "no zone at all"
-        raise InvalidValue(
-            f"{names[0]} is not offered in {zone or here.region}",
-            advice=f"in {here.region} it is offered in {where}",
+        raise refused(
+            "type not offered", names=names, zone=zone or here.region, here=here, where=where
         )
     return {name: at for name, at in offered.items() if at}
 
@@ -252,11 +247,8 @@ def _zone(here: AwsLookup, zone: str) -> dict[str, Any]:
     if zone in ready:
         return dict(items[zone])
     if zone in items:
-        raise InvalidValue(
-            f"the account has not opted in to --zone {zone}",
-            advice="opt in: aws ec2 modify-availability-zone-group --opt-in-status opted-in "
-            f"--group-name {items[zone].get('GroupName', zone[:-1])}",
-            field="zone",
+        raise refused(
+            "zone not opted in to", zone=zone, group_name=items[zone].get("GroupName", zone[:-1])
         )
     raise UnknownName(f"zone of {here.region}", zone, ready, field="zone")
 

@@ -143,11 +143,7 @@ class AzureLookup:
         for machine in machines.candidates(self.known, bootable, need, requested, left):
             if self._zones(machine) is not None:
                 return machine
-        raise InvalidValue(
-            f"no machine that {self.region} sells to this subscription sustains "
-            f"{need[0]:,.0f} IOPS and {need[1]:,.0f} MB/s to {requested.count} disks",
-            advice="choose one with --instance-type: its limit is measured then",
-        )
+        raise refused("no machine for the disk", region=self.region, need=need, requested=requested)
 
     def _size_gib(self, image: AzureImage, machine: AzureMachine) -> int:
         """The size of the disk; for an OS disk the image's size unless one is given."""
@@ -157,9 +153,8 @@ class AzureLookup:
         image_gib = image.os_gib or disk_request.DEFAULT_OS_GIB
         size = requested.size_gib or image_gib
         if requested.kind == "root" and size < image_gib:
-            raise InvalidValue(
-                f"an OS disk of {size} GiB is smaller than its image",
-                advice=f"{image.name} needs {image_gib} GiB or more",
+            raise refused(
+                "OS disk smaller than its image", size=size, image=image, image_gib=image_gib
             )
         disk_request.checked(requested, size)
         return size
@@ -280,9 +275,8 @@ def _of_marketplace(edge: AzureClient, region: str, urn: str) -> AzureImage:
         image = edge.get(f"{where}/{version}")
     except DiskbenchError as error:
         if is_missing(error) or isinstance(error, InvalidValue):
-            raise InvalidValue(
-                f"there is no image {urn} in {region}: {error.message}",
-                advice="az vm image list --all lists those of a publisher",
+            raise refused(
+                "no such image in the region", urn=urn, region=region, error=error
             ) from error
         raise
     name = f"{publisher}:{offer}:{sku}:{version}"

@@ -131,10 +131,7 @@ def _project(compute: Compute) -> Item:
     except DiskbenchError as error:
         if not is_missing(error):
             raise
-        raise InvalidValue(
-            f"there is no project {compute.project} that these credentials see: {error.message}",
-            advice="add --project, or: gcloud config set project PROJECT",
-        ) from error
+        raise refused("no such project", compute=compute, error=error) from error
 
 
 def region_of(spec: RentSpec, project: Item) -> str:

@@ -11,6 +11,7 @@ from typing import Any
 from diskbench.errors import ConnectionLost, HostUnavailable, RentalFailed
 from diskbench.model.rental import Acquired, SshAccess
 from diskbench.ports import Host
+from diskbench.providers.error_table import refused
 from diskbench.providers.guest import GuestDisk, disks, disks_before
 from diskbench.providers.skeleton.provision import Order
 from diskbench.providers.waits import Still, until
@@ -99,10 +100,7 @@ def verified(
         )
     disk = answering[0]
     if known & keys(disk):
-        raise RentalFailed(
-            f"{disk.node} answers to {name} but existed before the attachment",
-            advice=f"nothing was written; report this {origin}: its disks have misleading names",
-        )
+        raise refused("disk that was there before", disk=disk, name=name, origin=origin)
     check_size(disk, name, size_bytes)
     return disk
 
@@ -165,10 +163,7 @@ def refuse(cloud: str, differences: Iterable[str]) -> None:
     differences, return. `cloud` is the cloud's name in messages."""
     texts = tuple(differences)
     if texts:
-        raise RentalFailed(
-            f"{cloud} delivered something other than what was requested: {'; '.join(texts)}",
-            advice="nothing was measured; report it when it comes back",
-        )
+        raise refused("something else delivered", cloud=cloud, texts="; ".join(texts))
 
 
 def differs(what: str, name: str, requested: object, reported: object) -> Iterator[str]:

@@ -18,6 +18,7 @@ from typing import Any
 from diskbench.errors import DiskbenchError, ReleaseFailed
 from diskbench.model.rental import Found, Scope, Which, is_named_for
 from diskbench.ports import RentWatch
+from diskbench.providers.error_table import refused
 from diskbench.providers.keys import lease_directory
 from diskbench.providers.waits import CloudTiming, nap
 
@@ -96,10 +97,7 @@ def release(
     which.warn(listing.others)
     reasons = [f"{tell(one)} ({failures.get(one, 'still listed')})" for one in listing.meant]
     if reasons:
-        raise ReleaseFailed(
-            f"not given back in {where}: {'; '.join(reasons)}",
-            advice=f"diskbench gc {lease_id}; what is left costs money or space until then",
-        )
+        raise refused("not given back", where=where, reasons="; ".join(reasons), lease_id=lease_id)
     if not which.copied:
         shutil.rmtree(directory, ignore_errors=True)
 

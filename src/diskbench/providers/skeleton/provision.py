@@ -14,6 +14,7 @@ from diskbench.model.options import RentSpec
 from diskbench.model.rental import Claim, SshAccess
 from diskbench.ports import RentWatch
 from diskbench.providers.cloud_init import GuestSpec, uptime_limit_s
+from diskbench.providers.error_table import refused
 from diskbench.providers.guest import ask_guest
 from diskbench.providers.keys import LeaseKeys, lease_directory, write_access
 from diskbench.providers.options import EmulationOptions
@@ -150,16 +151,15 @@ def in_first_with_capacity(
     """The result of `rent` in the first zone with capacity. `undo` deletes what was made in a zone
     that then lacked capacity; `name` is a zone's name in messages. Raises NoCapacity with the
     answer of each zone when all lack capacity."""
-    refused: list[str] = []
+    answers: list[str] = []
     for position, zone in enumerate(zones):
         try:
             return rent(zone)
         except NoCapacity as error:
-            refused.append(f"{name(zone)}: {error.message}")
+            answers.append(f"{name(zone)}: {error.message}")
             following = [f"; trying {name(after)}" for after in zones[position + 1 : position + 2]]
             watch.note(f"no capacity in {name(zone)}{''.join(following)}")
             undo()
-    raise NoCapacity(
-        f"no zone of {region} has capacity: {'; '.join(refused) or 'it has no zone to rent in'}",
-        advice="try another --zone, --region or --instance-type, or later",
+    raise refused(
+        "no capacity", region=region, answers="; ".join(answers) or "it has no zone to rent in"
     )

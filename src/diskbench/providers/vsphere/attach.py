@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from functools import partial
 from typing import Any
 
-from diskbench.errors import DiskbenchError, RentalFailed
+from diskbench.errors import DiskbenchError
 from diskbench.model.base import Frozen
 from diskbench.ports import Host
 from diskbench.providers.guest import GuestDisk, disks
@@ -226,10 +226,7 @@ def _by_appearance(
     if len(new) < len(ours):
         return None
     if len(new) > len(ours):
-        raise RentalFailed(
-            f"{len(new)} disks appeared in the guest, {len(ours)} were attached",
-            advice="nothing was written; start a new run, or use --controller pvscsi",
-        )
+        raise refused("another number of disks seen", count=len(new), attached=len(ours))
     new.sort(key=lambda disk: (len(disk.node), disk.node))
     for disk, virtual_disk in zip(new, ours, strict=True):
         handover.check_size(disk, virtual_disk.uuid, virtual_disk.size_bytes)

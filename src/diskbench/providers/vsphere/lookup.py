@@ -116,9 +116,8 @@ def _check_room(datastore: Item, template: Template, requested: VsphereDiskReque
         )
     largest = getattr(datastore.values.get("info"), "maxVirtualDiskCapacity", None)
     if largest and requested.size_gib * GIB > largest:
-        raise InvalidValue(
-            f"a disk on {datastore.name} has at most {format_bytes(largest)}",
-            advice="give a smaller --size",
+        raise refused(
+            "datastore takes smaller disks", datastore=datastore, largest=format_bytes(largest)
         )
     return free
 

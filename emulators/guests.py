@@ -13,7 +13,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from diskbench.catalog.bucket import Allowance
+from diskbench.catalog.bucket import Allowance, SharedLimits
 from diskbench.errors import HostUnavailable
 from diskbench.model.rental import CUSTOM as CUSTOM
 from diskbench.model.rental import DiskSpec
@@ -21,9 +21,9 @@ from diskbench.providers.lab import devices, hotplug, machines, processes
 from diskbench.providers.lab.disks import LabDisk, make_nodes, read_orders, save_orders, size_bytes
 from diskbench.providers.lab.places import VARIABLE, locked, place
 from diskbench.providers.lab.processes import find_groups, init_of, members
-from diskbench.providers.lab.request import DeviceNames, LabKeys, LabRequest, disk_limits
+from diskbench.providers.lab.request import LabKeys, LabRequest, disk_limits
 from diskbench.providers.lab.request import Style as Style  # for those who know no lab
-from diskbench.providers.lab.supervisor.rates import LabPool, ThrottledDisk
+from diskbench.providers.lab.supervisor.rates import ThrottledDisk
 from diskbench.units import MIB
 from emulators import dead_man
 
@@ -159,7 +159,7 @@ def plug_local(guest: str, serial: str, size: int, node: str, links: tuple[str, 
         with image.open("ab") as file:
             file.truncate(size)
         limits = disk_limits("aws-nvme", DiskSpec(type=CUSTOM, size_gib=1))
-        made = LabDisk(serial, DeviceNames(node, links), devices.attach(image), limits)
+        made = LabDisk(serial, (*links, node), devices.attach(image), limits)
         assert size_bytes(made.loop) == size
         make_nodes(init, made)
 
@@ -172,7 +172,7 @@ def serve_from_cache(
 
     The machine's cap is not for what comes from there; it is lifted for all of its disks.
     """
-    cached = LabPool("both" if writes else "read", Allowance(iops), Allowance(bytes_per_s))
+    cached = SharedLimits("both" if writes else "read", Allowance(iops), Allowance(bytes_per_s))
     with locked(guest) as here:
         kernels = {loop.kernel for loop in devices.find(here.images / f"{volume}.img")}
         orders = read_orders(here)
@@ -194,7 +194,7 @@ def serve_from_cache(
         processes.await_orders(here)
 
 
-def _writes_of(disk: ThrottledDisk, *, writes: bool) -> list[LabPool]:
+def _writes_of(disk: ThrottledDisk, *, writes: bool) -> list[SharedLimits]:
     """What is left of a disk's own limits when its reads, or all of it, come from a cache."""
     if writes:
         return []
@@ -274,7 +274,7 @@ def counted(guest: str) -> dict[str, Counted]:
                 found[loop.image.stem] = Counted(
                     devices.read_counters(loop.kernel),
                     _levels(pool.iops for pool in disk.pools),
-                    _levels(pool.bytes for pool in disk.pools),
+                    _levels(pool.bytes_per_s for pool in disk.pools),
                 )
         return found
     return {}

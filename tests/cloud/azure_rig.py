@@ -18,7 +18,8 @@ from diskbench.ports import Completed, Host
 from diskbench.providers.azure.client import AzureTiming
 from diskbench.providers.azure.cloud import AzureProvider
 from diskbench.providers.azure.plugin import AzureOptions
-from diskbench.providers.azure.provision import AzureProvisioned, provision
+from diskbench.providers.azure.provision import provision
+from diskbench.providers.skeleton.provision import Provisioned
 from diskbench.testing.rig import RigOnlooker, claim
 
 QUICK = AzureTiming(
@@ -73,12 +74,12 @@ class Rig:
         claim = self.claim(lease).model_copy(update={"tags": rental.spec.tags})
         return self.provider.acquire(claim, rental, self.watch)
 
-    def provisioned(self, rental: Rental) -> AzureProvisioned:
+    def provisioned(self, rental: Rental) -> Provisioned:
         """The machine of a rental up to the point where SSH would be tried."""
         self.faults.never_ready()
         return provision(self.provider._order(self.claim(), rental, self.watch))
 
-    def without_a_guest(self, **more: Any) -> AzureProvisioned:
+    def without_a_guest(self, **more: Any) -> Provisioned:
         return self.provisioned(self.resolve(**more))
 
     def claim(self, lease: str = "one", lasts_s: float = SOON_S) -> Claim:

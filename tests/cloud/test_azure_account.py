@@ -215,14 +215,14 @@ def test_a_zone_that_is_refused_at_once_is_left_without_a_wait(
 ) -> None:
     rig.impatient("network_s")  # a wait for an interface that nobody deletes would be told
     rig.faults.capacity(zone="1", at_once=True)
-    assert rig.without_a_guest().zone == "2"
+    assert rig.without_a_guest().place == "2"
     assert len(rig.faults.calls(INTERFACE)) == 1
     assert not [one for one in caplog.messages if "not deleted yet" in one]
 
 
 def test_an_interface_that_is_kept_for_another_machine_is_waited_for(rig: Rig) -> None:
     rig.faults.reserve_interface(seconds=1)
-    assert rig.without_a_guest().zone == "1"
+    assert rig.without_a_guest().place == "1"
     assert len(rig.faults.calls(MACHINE)) == 2
 
 

@@ -356,7 +356,7 @@ def test_the_promise_of_the_owners_and_no_other_is_shown(story: Story) -> None:
 
 # What goes wrong. For AWS and Azure most of it is tested where it lives, without a command
 # (tests/unit/providers/aws/test_acquire.py, test_azure_renting.py); a missing right, for all, where
-# each right is taken away (test_aws_rights.py and its like).
+# each right is taken away (test_rights.py).
 
 
 def throttled(faults: Any) -> None:

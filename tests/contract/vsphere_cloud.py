@@ -58,14 +58,14 @@ class VsphereCloud:
     def add_copy(self, lease_id: str) -> str:
         self._add("prod-database", f"notes\ndiskbench-lease: {lease_id}\ndiskbench-expires: 1")
         (made,) = [one for one in self._marked(lease_id) if one.item.name == "prod-database"]
-        return made.kind_and_id
+        return made.mark.told
 
     def _add(self, name: str, notes: str) -> None:
         clone(self.vsphere, name, notes)
         self.vsphere.settled()  # it is an old thing: the lag is over for it
 
     def is_there(self, copy: str) -> bool:
-        return copy in {one.kind_and_id for one in self._marked(None)}
+        return copy in {one.mark.told for one in self._marked(None)}
 
     def _marked(self, lease_id: str | None) -> list[VsphereMachine]:
         assert isinstance(self.provider, VsphereProvider)

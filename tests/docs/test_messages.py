@@ -11,6 +11,7 @@ import tomllib
 from functools import cache
 
 import pytest
+import yaml
 from tests.docs.pages import ROOT
 from tests.rigs.advised import SOURCE
 from tests.rigs.sshd import free_port
@@ -43,6 +44,12 @@ def texts() -> list[tuple[str, str]]:
                 parts = [getattr(one, "value", "") for one in node.values]
                 text = "".join(one if isinstance(one, str) else "{}" for one in parts)
             found.append((f"{path.relative_to(SOURCE)}:{getattr(node, 'lineno', 0)}", text))
+    for path in sorted(SOURCE.rglob("refusals.yaml")):
+        rules = yaml.safe_load(path.read_text()).items()
+        told = (
+            (rule, re.sub(r"\{[^{}]*\}", "{}", one)) for rule, row in rules for one in row.values()
+        )
+        found += [(f"{path.relative_to(SOURCE)}:{rule}", text) for rule, text in told]
     return found
 
 

@@ -36,7 +36,7 @@ class Lab:
     def balances(self) -> list[float]:
         report = read_report(self.base / "one" / "report.json")
         assert report is not None
-        return list(report.balances.values())
+        return list(report[1].values())
 
     def left(self) -> list[str]:
         groups = find_groups()

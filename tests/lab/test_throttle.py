@@ -12,7 +12,8 @@ from diskbench.catalog.bucket import Allowance
 from diskbench.catalog.lookup import limits
 from diskbench.model.rental import CUSTOM, DiskSpec
 from diskbench.providers.lab import devices
-from diskbench.providers.lab.request import Cache, LabMachine, LabRequest
+from diskbench.providers.lab.request import Cache, LabRequest
+from diskbench.providers.lab.supervisor.rates import MachineGate
 from diskbench.units import MIB
 
 SHORT = ("--runtime=4", "--time_based", "--ramp_time=1")
@@ -105,7 +106,7 @@ AGAIN = ("--bs=4k", "--size=4m", "--runtime=3", "--time_based")
 
 def cached(cache: Cache) -> LabRequest:
     disk = DiskSpec(type=CUSTOM, size_gib=1, iops=DISK_IOPS)
-    gate = LabMachine(counts="ios", allowance=Allowance(CACHED_IOPS), stage="cache")
+    gate = MachineGate("ios", Allowance(CACHED_IOPS), stage="cache")
     return LabRequest(disk=disk, cache=cache, machine=(gate,))
 
 

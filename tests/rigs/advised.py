@@ -11,6 +11,7 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
+import yaml
 from typer.exceptions import TyperException
 
 import diskbench
@@ -50,12 +51,20 @@ def advised() -> Iterator[Advised]:
         for node in ast.walk(tree):
             if id(node) in docs or id(node) in inside:
                 continue
-            text = _text(node)
             where = f"{path.relative_to(SOURCE)}:{getattr(node, 'lineno', 0)}"
-            for found in _QUOTED.finditer(text):
-                yield Advised(where, found[2], quoted=True)
-            for found in _BARE.finditer(_QUOTED.sub("", text)):
-                yield Advised(where, found[1], quoted=False)
+            yield from _named_in(where, _text(node))
+    for path in sorted(SOURCE.rglob("refusals.yaml")):
+        for rule, row in yaml.safe_load(path.read_text()).items():
+            for text in row.values():
+                where = f"{path.relative_to(SOURCE)}: {rule}"
+                yield from _named_in(where, re.sub(r"\{[^{}]*\}", VALUE, text))
+
+
+def _named_in(where: str, text: str) -> Iterator[Advised]:
+    for found in _QUOTED.finditer(text):
+        yield Advised(where, found[2], quoted=True)
+    for found in _BARE.finditer(_QUOTED.sub("", text)):
+        yield Advised(where, found[1], quoted=False)
 
 
 def _text(node: ast.AST) -> str:

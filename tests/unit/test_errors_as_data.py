@@ -9,8 +9,10 @@ import pkgutil
 import re
 from collections.abc import Iterator
 from pathlib import Path
+from string import Formatter
 
 import pytest
+import yaml
 
 import diskbench
 from diskbench import errors
@@ -101,6 +103,40 @@ def about_flags(tree: ast.Module) -> Iterator[tuple[int, str]]:
         is_field = flag is not None and field_of(flag[0]) in cell_model().model_fields
         if is_field and not any(one.arg == "field" for one in call.keywords):
             yield call.lineno, ast.unparse(text)
+
+
+def refusals() -> Iterator[tuple[Path, str, dict[str, str]]]:
+    """Each rule of the providers' tables of refusals: its file, name and row."""
+    for file in sorted((ROOT / "providers").rglob("refusals.yaml")):
+        for name, row in yaml.safe_load(file.read_text()).items():
+            yield file, name, row
+
+
+def test_each_refusal_is_made_and_with_the_values_that_its_words_name() -> None:
+    made: dict[tuple[Path, str], set[str]] = {}
+    for path in sorted((ROOT / "providers").rglob("*.py")):
+        text = path.read_text(encoding="utf-8")
+        for call in ast.walk(ast.parse(text)) if "refused(" in text else ():
+            if isinstance(call, ast.Call) and getattr(call.func, "id", "") == "refused":
+                own = path.with_name("refusals.yaml")
+                file = own if own.exists() else ROOT / "providers/refusals.yaml"
+                name = ast.literal_eval(call.args[0])
+                made[file, name] = {str(one.arg) for one in call.keywords}
+    needed = {}
+    for file, name, row in refusals():
+        fields = Formatter().parse(row["message"] + row.get("advice", ""))
+        needed[file, name] = {re.split(r"[.\[]", field)[0] for _, field, _, _ in fields if field}
+    assert made == needed
+
+
+def test_a_refusal_that_names_the_flag_of_a_field_carries_the_field() -> None:
+    known = set(cell_model().model_fields)
+    for file, name, row in refusals():
+        flag = _FLAG.match(row["message"])
+        is_typed = flag is not None and field_of(flag[0]) in known
+        is_about = row.get("kind", "InvalidValue") in {"InvalidValue", "TargetRefused"}
+        assert not (is_typed and is_about) or "field" in row, (file, name)
+        assert row.get("field") in {None, *known}, (file, name)
 
 
 @pytest.mark.parametrize("room", _CHECKED)

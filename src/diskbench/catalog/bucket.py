@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass, replace
+from typing import Literal
 
 _NOTHING = 1e-12
 """A balance below this fraction of the capacity is a rounding error: the bucket is empty."""
@@ -37,6 +38,18 @@ class Allowance:
     def ceiling(self) -> float:
         """The highest rate at any time, per second."""
         return self.baseline if self.burst is None else self.burst
+
+
+Covers = Literal["both", "read", "write"]
+
+
+@dataclass(frozen=True)
+class SharedLimits:
+    """Limits that reads, writes, or both together share. None is no limit."""
+
+    covers: Covers
+    iops: Allowance | None = None
+    bytes_per_s: Allowance | None = None
 
 
 @dataclass(frozen=True)

@@ -14,7 +14,8 @@ from collections.abc import Iterable
 from pydantic import Field
 
 from diskbench.catalog import sourced_figures
-from diskbench.catalog.lookup import DiskLimits, SharedLimits, limits
+from diskbench.catalog.bucket import SharedLimits
+from diskbench.catalog.lookup import DiskLimits, limits
 from diskbench.catalog.yaml_loader import CHARGES, shipped_book
 from diskbench.errors import UserError
 from diskbench.model.base import Frozen

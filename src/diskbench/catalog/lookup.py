@@ -7,13 +7,13 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
-from typing import Literal
 
 from diskbench.catalog.bucket import (
     NO_RULE,
     OWN_ACCOUNTING,
     Allowance,
     IoAccounting,
+    SharedLimits,
     lasts_s,
     of_duration,
     scaled,
@@ -31,18 +31,8 @@ from diskbench.errors import InvalidValue
 from diskbench.model.rental import CUSTOM
 from diskbench.units import KIB, MIB, format_duration_s, format_iops, format_mb_per_s
 
-Covers = Literal["both", "read", "write"]
 Bought = float | None
 """A provisioned figure; None: as the type has it by default."""
-
-
-@dataclass(frozen=True)
-class SharedLimits:
-    """Limits that reads, writes, or both together share. None is no limit."""
-
-    covers: Covers
-    iops: Allowance | None
-    bytes_per_s: Allowance | None
 
 
 @dataclass(frozen=True)

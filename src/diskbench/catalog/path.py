@@ -15,8 +15,8 @@ from dataclasses import dataclass, field, replace
 from typing import Literal
 
 from diskbench.catalog import bucket
-from diskbench.catalog.bucket import NO_RULE, OWN_ACCOUNTING, Allowance, IoAccounting
-from diskbench.catalog.lookup import Covers, DiskLimits
+from diskbench.catalog.bucket import NO_RULE, OWN_ACCOUNTING, Allowance, Covers, IoAccounting
+from diskbench.catalog.lookup import DiskLimits
 from diskbench.catalog.sourced_figures import LatencyFigure
 from diskbench.model.expectation import Bound, Issued, LimitName, Load, Promise
 from diskbench.units import KIB

@@ -11,6 +11,7 @@ from diskbench.model.options import RentSpec, own_options
 from diskbench.model.spec import Cell
 from diskbench.plan.rent_options import field_of, flag, stored_name
 from diskbench.plugin import Plugin
+from diskbench.providers.error_table import refused
 from diskbench.providers.networks import check_cidr, is_loopback
 from diskbench.providers.options import EmulationOptions
 
@@ -19,11 +20,7 @@ def with_disk(spec: RentSpec | None, plugin: Plugin, *, example: str) -> tuple[R
     """Return the spec and the type of the disk that it asks for; `example` is shown where it asks
     for none. Raises InvalidValue, also for options that the provider does not take."""
     if spec is None or spec.disk is None:
-        raise InvalidValue(
-            f"--provider {plugin.name} needs a disk to rent",
-            advice=f"add --disk TYPE --size GIB, as: {example}",
-            field="provider",
-        )
+        raise refused("no disk to rent", plugin=plugin, example=example)
     check_own(spec, plugin)
     return spec, spec.disk
 
@@ -37,11 +34,7 @@ def check_endpoint(spec: RentSpec, secrets: str) -> None:
             words, advice = f"--endpoint-url {url!r} is not a URL", "use http://HOST:PORT"
             raise InvalidValue(words, advice=advice, field="endpoint_url")
         if parts.scheme == "http" and not is_loopback(url):
-            raise InvalidValue(
-                f"--endpoint-url {url} would send {secrets} in the clear",
-                advice="use https, or an emulator on this machine",
-                field="endpoint_url",
-            )
+            raise refused("secrets in the clear", url=url, secrets=secrets)
     emulated = url is not None and is_loopback(url)
     check_lab(spec, emulated=emulated, endpoint="http://127.0.0.1:PORT")
 
@@ -60,10 +53,7 @@ def snapshot_option(spec: RentSpec) -> str | None:
     if spec.snapshot is None:
         return "--snapshot-of-fill" if spec.snapshot_of_fill else None
     if spec.snapshot_of_fill:
-        words = (
-            f"--snapshot-of-fill makes a snapshot, and --from-snapshot {spec.snapshot} names one"
-        )
-        raise InvalidValue(words, advice="leave one of them out", field="snapshot_of_fill")
+        raise refused("two snapshots", spec=spec)
     return f"--from-snapshot {spec.snapshot}"
 
 
@@ -71,12 +61,7 @@ def check_snapshot_kept(cell: Cell) -> None:
     """Refuse a filesystem on a disk that is made from a snapshot. Raises InvalidValue."""
     typed = snapshot_option(cell.rent) if cell.rent is not None else None
     if typed is not None and cell.target.filesystem is not None:
-        raise InvalidValue(
-            f"--filesystem {cell.target.filesystem} cannot be used with {typed}: it would be made "
-            "over the snapshot's data",
-            advice="leave --filesystem out",
-            field="filesystem",
-        )
+        raise refused("filesystem over a snapshot", cell=cell, typed=typed)
 
 
 def check_own(spec: RentSpec, plugin: Plugin) -> None:
@@ -139,10 +124,7 @@ def check_lab(spec: RentSpec, *, emulated: bool, endpoint: str) -> None:
     """Refuse the lab's options where the cloud is not emulated by the lab; `endpoint` is an example
     of an emulator's endpoint. Raises InvalidValue."""
     if spec.group(EmulationOptions.group) and not emulated:
-        raise InvalidValue(
-            "the lab's options (time scale, style, noise …) cannot be used with real machines",
-            advice=f"leave them out, or use an emulated cloud: --endpoint-url {endpoint}",
-        )
+        raise refused("options of the lab with real machines", endpoint=endpoint)
 
 
 def whole_throughput(spec: RentSpec, unit: str) -> int | None:

@@ -10,8 +10,9 @@ everything.
 from __future__ import annotations
 
 import dataclasses
+import functools
 import re
-from collections.abc import Container, Mapping
+from collections.abc import Callable, Container, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -67,44 +68,34 @@ def _row(fields: dict[str, Any]) -> ErrorRow:
     return ErrorRow(**read)
 
 
-@dataclass(frozen=True)
-class CloudError:
-    """A cloud's error answer: its codes (a row matches any; messages name the first), its text
-    and the call's name. `more` holds further values for the templates."""
-
-    codes: tuple[str, ...]
-    said: str
-    action: str
-    status: int = 0
-    more: Mapping[str, str] = dataclasses.field(default_factory=dict)
-
-
-def error_of(table: ErrorTable, error: CloudError) -> DiskbenchError:
-    """The error of the first row that matches; a table's last row matches everything."""
+def error_of(
+    table: ErrorTable,
+    codes: tuple[str, ...],
+    said: str,
+    action: str,
+    status: int = 0,
+    more: Mapping[str, str] | None = None,
+) -> DiskbenchError:
+    """The error of the first row that matches a cloud's answer: its codes (a row matches any;
+    messages name the first), its text, the call's name and the status. `more` holds further values
+    for the templates. A table's last row matches everything."""
     for row in table:
-        if row.action and row.action != error.action:
+        if row.action and row.action != action:
             continue
-        if row.said and not re.search(row.said, error.said, re.IGNORECASE):
+        if row.said and not re.search(row.said, said, re.IGNORECASE):
             continue
-        tried = (re.fullmatch(pattern, code) for code in error.codes for pattern in row.codes)
-        if match := next(filter(None, tried), None):
-            return _made(row, error, match.groupdict())
-        if error.status in row.statuses or not (row.codes or row.statuses):
-            return _made(row, error, {})
+        tried = (re.fullmatch(pattern, code) for code in codes for pattern in row.codes)
+        match = next(filter(None, tried), None)
+        if match or status in row.statuses or not (row.codes or row.statuses):
+            code = next((code for code in codes if code), "") or str(status)
+            told = f"{said} ({code})"
+            base = {"said": said, "code": code, "action": action, "told": told, **(more or {})}
+            return _made(row, base | (match.groupdict() if match else {}))
     raise AssertionError("a table's last row matches everything")
 
 
-def _made(row: ErrorRow, error: CloudError, captured: dict[str, str]) -> DiskbenchError:
-    code = next((code for code in error.codes if code), "")
-    base = {
-        "said": error.said,
-        "code": code or str(error.status),
-        "action": error.action,
-        "told": f"{error.said} ({code or error.status})",
-        **error.more,
-        **captured,
-    }
-    matches = (re.search(pattern, error.said) for pattern in row.found)
+def _made(row: ErrorRow, base: dict[str, str]) -> DiskbenchError:
+    matches = (re.search(pattern, base["said"]) for pattern in row.found)
     from_text = next((match.groupdict() for match in matches if match), {})
     filled = {key: template.format(**base) for key, template in row.otherwise.items()}
     words = {**base, **filled, **from_text}
@@ -112,3 +103,23 @@ def _made(row: ErrorRow, error: CloudError, captured: dict[str, str]) -> Diskben
     if issubclass(row.kind, Unanswered):
         return row.kind(message, look_at=advice)
     return row.kind(message, advice=advice, field=row.field)
+
+
+def refusals(package: str) -> Callable[..., DiskbenchError]:
+    """The function that makes the errors in `refusals.yaml` of a package: by the name of the rule,
+    with the values that its templates name. A row has `message`, `advice`, `field` (that of the run
+    which the error is about) and `kind`, without which it is an InvalidValue."""
+
+    rows = functools.cache(lambda: packaged(package, "refusals.yaml"))
+
+    def refused(rule: str, /, **values: object) -> DiskbenchError:
+        row = rows()[rule]
+        message, advice = (row.get(part, "").format(**values) for part in ("message", "advice"))
+        kind: type[DiskbenchError] = getattr(errors, row.get("kind", "InvalidValue"))
+        return kind(message, advice=advice, field=row.get("field", ""))
+
+    return refused
+
+
+refused = refusals("diskbench.providers")
+"""The errors that all clouds share."""

@@ -6,16 +6,16 @@ from __future__ import annotations
 import logging
 import shlex
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import TypeVar
 
 import tenacity
 
-from diskbench.errors import ConnectionLost, HostUnavailable, RentalFailed
+from diskbench.errors import ConnectionLost, HostUnavailable
 from diskbench.model.base import Frozen
 from diskbench.model.rental import LeaseEnd
 from diskbench.ports import Completed, Host, RentWatch
 from diskbench.providers.cloud_init import extend_timer
+from diskbench.providers.error_table import refused
 from diskbench.providers.scripts import script
 from diskbench.providers.waits import CloudTiming, Still, until
 
@@ -33,30 +33,18 @@ _NO_TIMER = 3
 T = TypeVar("T")
 
 
-@dataclass(frozen=True)
-class Guest:
-    """The guest's host, and its address."""
-
-    host: Host
-    address: str
-
-
-def await_prepared(guest: Guest, what: str, timing: CloudTiming, watch: RentWatch) -> None:
+def await_prepared(guest: Host, what: str, timing: CloudTiming, watch: RentWatch) -> None:
     """Wait until the first boot of the machine `what` is complete, so that it disturbs no
     measurement. Raises RentalFailed with the reason of a failed boot."""
 
     def prepared() -> bool | Still:
         try:
-            report = guest.host.run(script("ready.sh"), timeout_s=_READY_S).text.strip()
+            report = guest.run(script("ready.sh"), timeout_s=_READY_S).text.strip()
         except (ConnectionLost, HostUnavailable) as error:
             return Still(error.message)
         state, _, why = report.partition(" ")
         if state == "failed":
-            raise RentalFailed(
-                f"the machine could not be prepared: {why}",
-                advice="check that its subnet reaches package mirrors, or use an --image that has "
-                "fio",
-            )
+            raise refused("first boot failed", why=why)
         return True if state == "ready" else Still("packages are being installed")
 
     until(prepared, f"first boot of {what}", timing.ready_s, timing, watch)
@@ -91,10 +79,7 @@ def move_timer(host: Host, end: LeaseEnd) -> None:
         log.warning("%s has no timer that switches it off: none was moved", host.name)
     elif done.exit:
         why = done.stderr.decode(errors="replace").strip() or f"exit code {done.exit}"
-        raise RentalFailed(
-            f"the timer that switches {host.name} off could not be moved: {why}",
-            advice="look at systemctl status diskbench-expire.timer on it",
-        )
+        raise refused("timer not moved", host=host, why=why)
 
 
 class GuestDisk(Frozen):

@@ -24,6 +24,7 @@ from diskbench.errors import HostUnavailable, InvalidValue
 from diskbench.files import private_directory
 from diskbench.model.base import Frozen
 from diskbench.model.rental import SshAccess
+from diskbench.providers.error_table import refused
 from diskbench.ssh_command import ssh_command
 
 SECRET_VARIABLE = "DISKBENCH_SECRET"  # noqa: S105 - the variable's name
@@ -106,10 +107,7 @@ def write_access(
             raise InvalidValue(f"{text!r} is not a valid {name} that ssh can be given")
     directory = directory.absolute()
     if re.search(r'["%$\s\\]', str(directory)):
-        raise InvalidValue(
-            f"{str(directory)!r} holds a blank or another character that ssh would read otherwise",
-            advice="use a state directory without it",
-        )
+        raise refused("directory that ssh misreads", directory=str(directory))
     route = _route(address)
     if port is not None:
         route["port"] = str(port)
@@ -135,9 +133,8 @@ def write_access(
 def _long_enough(text: bytes, where: str) -> SecretBytes:
     value = text.strip()
     if len(value) < MIN_SECRET_BYTES:
-        raise InvalidValue(
-            f"the secret in {where} has {len(value)} bytes, fewer than {MIN_SECRET_BYTES}",
-            advice="make one with: openssl rand -hex 32",
+        raise refused(
+            "short secret", where=where, count=len(value), min_secret_bytes=MIN_SECRET_BYTES
         )
     return SecretBytes(value)
 
@@ -226,15 +223,9 @@ def _route(address: str) -> dict[str, str]:
     try:
         done = subprocess.run(typed, capture_output=True, text=True, check=False, timeout=30)
     except FileNotFoundError:
-        raise HostUnavailable(
-            "this machine has no OpenSSH client, and diskbench needs its configuration",
-            advice="install openssh-client",
-        ) from None
+        raise refused("no OpenSSH client") from None
     except subprocess.TimeoutExpired:
-        raise HostUnavailable(
-            f"`{command}` gave no answer in 30 s",
-            advice="look for a Match exec that hangs in your ssh configuration",
-        ) from None
+        raise refused("ssh without an answer", command=command) from None
     if done.returncode:
         raise HostUnavailable(
             f"OpenSSH refuses its configuration for {address}: {done.stderr.strip()}",

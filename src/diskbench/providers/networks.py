@@ -17,6 +17,7 @@ import urllib3
 
 from diskbench.errors import HostUnavailable, InvalidValue
 from diskbench.model.options import RentSpec
+from diskbench.providers.error_table import refused
 
 LOOPBACK = "127.0.0.0/8"
 """The network from which the guests of an emulator on this machine are reached."""
@@ -27,9 +28,7 @@ def check_cidr(text: str) -> str:
     try:
         return str(ipaddress.ip_network(text))
     except ValueError as error:
-        advice = "it looks like 203.0.113.7/32"
-        words = f"{text!r} is not a network: {error}"
-        raise InvalidValue(words, advice=advice, field="ssh_cidr") from None
+        raise refused("no network", text=text, error=error) from None
 
 
 def is_loopback(url: str) -> bool:
@@ -92,13 +91,7 @@ def caller_cidr() -> str:
     InvalidValue where only a proxy's address could be seen."""
     proxy = proxy_for(URL)
     if proxy is not None:
-        raise InvalidValue(
-            f"calls go through the proxy {proxy.host}:{proxy.port} and SSH does not: the network "
-            "from which SSH comes is not known",
-            advice="add --ssh-cidr NETWORK, this site's public addresses beside the proxy; or, if "
-            f"it can be reached without the proxy, add {urlsplit(URL).hostname} to NO_PROXY",
-            field="ssh_cidr",
-        )
+        raise refused("address behind a proxy", proxy=proxy, hostname=urlsplit(URL).hostname)
     advice = "name the network from which SSH is allowed: --ssh-cidr 203.0.113.7/32"
     try:
         answer = urllib3.PoolManager().request("GET", URL, timeout=_TIMEOUT_S, retries=_TRIES)
@@ -113,10 +106,7 @@ def check_webhook(url: str) -> str:
     """The host of a webhook. Raises InvalidValue for a URL that is none."""
     host = urlsplit(url).hostname
     if urlsplit(url).scheme not in {"http", "https"} or not host:
-        raise InvalidValue(
-            "the webhook is not an http or https URL",
-            advice="copy the whole URL that Slack or Mattermost shows for an incoming webhook",
-        )
+        raise refused("no webhook")
     return host
 
 

@@ -1,8 +1,8 @@
 """A machine maintained by somebody else, measured over SSH."""
 
-from diskbench.errors import InvalidValue
 from diskbench.model.spec import Cell
 from diskbench.plugin import Plugin
+from diskbench.providers.error_table import refused
 from diskbench.providers.local import refuse_replicates
 
 PLUGIN = Plugin(
@@ -26,9 +26,5 @@ class SshProvider:
     def check(self, cell: Cell) -> None:
         """Refuse an SSH cell without a host."""
         if not cell.address:
-            raise InvalidValue(
-                "--provider ssh needs a machine to measure",
-                advice="add --host USER@HOST[:PORT]",
-                field="provider",
-            )
+            raise refused("no machine to measure")
         refuse_replicates(cell)

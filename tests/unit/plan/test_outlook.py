@@ -6,8 +6,8 @@ import pytest
 from tests.books import SHIPPED
 from tests.unit.plan.planned import job, planned
 
-from diskbench.catalog.bucket import Allowance
-from diskbench.catalog.lookup import DiskLimits, SharedLimits, limits
+from diskbench.catalog.bucket import Allowance, SharedLimits
+from diskbench.catalog.lookup import DiskLimits, limits
 from diskbench.catalog.path import Path, disk_gates
 from diskbench.engine.matrix.matrix_file import outlook_of, read_matrix
 from diskbench.errors import CloudSilent, HostUnavailable, InvalidValue

@@ -11,7 +11,7 @@ from diskbench import errors
 from diskbench.errors import AccessDenied, NoCapacity, QuotaExceeded, RentalFailed, Throttled
 from diskbench.plugin import resolve
 from diskbench.plugins import plugins
-from diskbench.providers.error_table import CloudError, ErrorRow, ErrorTable, error_of
+from diskbench.providers.error_table import ErrorRow, ErrorTable, error_of
 
 GIVEN = {"said", "code", "action", "told"}
 """What the reader fills by itself."""
@@ -82,12 +82,12 @@ TABLE: ErrorTable = (
 def test_the_first_row_that_matches_makes_the_error(
     code: str, said: str, action: str, status: int, kind: type[Exception], message: str
 ) -> None:
-    error = error_of(TABLE, CloudError((code,), said, action, status))
+    error = error_of(TABLE, (code,), said, action, status)
     assert (type(error), error.message) == (kind, message)
 
 
 def test_what_to_look_at_stands_before_the_way_to_resume() -> None:
-    error = error_of(TABLE, CloudError(("",), "x", "y", 500))
+    error = error_of(TABLE, ("",), "x", "y", 500)
     assert isinstance(error, Throttled)
     assert error.look_at == "look at the page"
     assert error.advice == "look at the page, then diskbench resume"
@@ -95,5 +95,5 @@ def test_what_to_look_at_stands_before_the_way_to_resume() -> None:
 
 def test_a_row_matches_any_of_several_codes() -> None:
     table = (ErrorRow(AccessDenied, "{code}", codes=("Base",)), ErrorRow(RentalFailed, "the rest"))
-    error = error_of(table, CloudError(("Derived", "Base"), "x", "y"))
+    error = error_of(table, ("Derived", "Base"), "x", "y")
     assert (type(error), error.message) == (AccessDenied, "Derived")

@@ -15,13 +15,15 @@ from functools import partial
 
 from diskbench.errors import RentalFailed
 from diskbench.model.rental import Which
+from diskbench.ports import Host
 from diskbench.providers.aws import leases, requests
 from diskbench.providers.aws.disk_request import AwsZone
+from diskbench.providers.aws.errors import refused
 from diskbench.providers.aws.leases import Item
 from diskbench.providers.aws.plugin import AwsOptions
-from diskbench.providers.aws.provision import AwsProvisioned, ended, next_volumes
+from diskbench.providers.aws.provision import ended, next_volumes
 from diskbench.providers.aws.requests import AwsOrder
-from diskbench.providers.guest import Guest, GuestDisk, await_prepared, disks
+from diskbench.providers.guest import GuestDisk, await_prepared, disks
 from diskbench.providers.skeleton.handover import (
     Machine,
     await_gone,
@@ -30,6 +32,8 @@ from diskbench.providers.skeleton.handover import (
     reached,
     verified,
 )
+from diskbench.providers.skeleton.leases import Listed
+from diskbench.providers.skeleton.provision import Provisioned
 from diskbench.providers.waits import Still
 from diskbench.units import GIB
 
@@ -43,9 +47,9 @@ NOT_YET = frozenset(
 earlier attempt is in progress."""
 
 
-def machine_of(order: AwsOrder, made: AwsProvisioned) -> Machine:
+def machine_of(order: AwsOrder, made: Provisioned) -> Machine:
     """The machine, and how to connect to it: at its public address, else its private one."""
-    instance_id = str(made.instance["InstanceId"])
+    instance_id = str(made.machine["InstanceId"])
 
     def ask() -> str | Still:
         instance = _alive(order, instance_id)
@@ -64,13 +68,13 @@ def machine_of(order: AwsOrder, made: AwsProvisioned) -> Machine:
     return Machine(f"instance {instance_id}", address, access, alive)
 
 
-def attach(order: AwsOrder, made: AwsProvisioned, guest: Guest) -> tuple[GuestDisk, ...]:
+def attach(order: AwsOrder, made: Provisioned, guest: Host) -> tuple[GuestDisk, ...]:
     """Attach the volumes and return them as the guest sees them, in order. Raises RentalFailed."""
-    instance_id = str(made.instance["InstanceId"])
-    attached = any(_attachment(v, instance_id) for v in made.volumes)
+    instance_id = str(made.machine["InstanceId"])
+    attached = any(_attachment(v, instance_id) for v in made.disks)
     before = disks_before_ours(order, guest, attached=attached)
-    names = [requests.attach_name(index) for index in range(len(made.volumes))]
-    for item, name in zip(made.volumes, names, strict=True):
+    names = [requests.attach_name(index) for index in range(len(made.disks))]
+    for item, name in zip(made.disks, names, strict=True):
         _attach_one(order, str(item["VolumeId"]), instance_id, name)
     request = requests.end_with_machine(instance_id, names)
 
@@ -86,28 +90,28 @@ def attach(order: AwsOrder, made: AwsProvisioned, guest: Guest) -> tuple[GuestDi
         order.until(go_along, f"deletion with {instance_id}", order.timing.attach_s)
 
     def appeared(volume: Volume) -> GuestDisk | Still:
-        found = find_volume(disks(guest.host), volume, before, nvme=order.details.machine.ebs_nvme)
+        found = find_volume(disks(guest), volume, before, nvme=order.details.machine.ebs_nvme)
         return found or Still("not seen in the guest yet")
 
     volumes = [
         Volume(str(item["VolumeId"]), name, int(item["Size"]) * GIB)
-        for item, name in zip(made.volumes, names, strict=True)
+        for item, name in zip(made.disks, names, strict=True)
     ]
     return tuple(order.ask_guest(f"volume {one.id}", partial(appeared, one)) for one in volumes)
 
 
-def stores(order: AwsOrder, guest: Guest) -> tuple[GuestDisk, ...]:
+def stores(order: AwsOrder, guest: Host) -> tuple[GuestDisk, ...]:
     """The requested local disks of the machine."""
     local = order.details.machine.local
     assert local is not None, "resolve refuses a machine without disks of its own"
-    shown = order.ask_guest("its disks", lambda: disks(guest.host))
+    shown = order.ask_guest("its disks", lambda: disks(guest))
     return find_stores(shown, order.details.requested.count, local.size_gb)
 
 
-def await_ready(order: AwsOrder, made: AwsProvisioned, guest: Guest) -> None:
+def await_ready(order: AwsOrder, made: Provisioned, guest: Host) -> None:
     """Wait until the guest's first boot is complete and EC2's status checks have passed, so that
     neither disturbs a measurement. Raises RentalFailed with the reported reason."""
-    instance_id = str(made.instance["InstanceId"])
+    instance_id = str(made.machine["InstanceId"])
     await_prepared(guest, instance_id, order.timing, order.watch)
     request = {"InstanceIds": [instance_id]}
 
@@ -162,9 +166,8 @@ def _attachment(volume: Item, instance_id: str) -> Item | None:
     attachments: list[Item] = [a for a in volume.get("Attachments", []) if a["State"] != "detached"]
     others = [a["InstanceId"] for a in attachments if a["InstanceId"] != instance_id]
     if others:
-        raise RentalFailed(
-            f"volume {volume['VolumeId']} is attached to {others[0]}, not to {instance_id}",
-            advice="give the lease back and start a new run",
+        raise refused(
+            "volume of another machine", volume=volume, others=others, instance_id=instance_id
         )
     return attachments[0] if attachments else None
 
@@ -173,7 +176,7 @@ GOING = frozenset({"VolumeInUse", "IncorrectState"})
 """EC2's codes for a volume that is still being detached, or was detached just now."""
 
 
-def swapped(order: AwsOrder) -> AwsProvisioned:
+def swapped(order: AwsOrder) -> Provisioned:
     """The lease's machine and the volumes of this turn; idempotent. Raises RentalFailed."""
     listing = leases.inventory(order.ec2, Which(order.lease))
     machine, place = _machine(order, listing)
@@ -184,7 +187,7 @@ def swapped(order: AwsOrder) -> AwsProvisioned:
         if order.is_earlier(leases.tag(one, "Name") or "", count)
     ]
     if earlier:
-        with reached(order, machine_of(order, AwsProvisioned(machine, (), place))) as guest:
+        with reached(order, machine_of(order, Provisioned(machine, (), place))) as guest:
             for volume in earlier:
                 _take_away(order, volume, str(machine["InstanceId"]))
             nvme = order.details.machine.ebs_nvme
@@ -200,7 +203,7 @@ def swapped(order: AwsOrder) -> AwsProvisioned:
                     if any(is_volume(disk, volume, nvme=nvme) for disk in shown)
                 ],
             )  # fmt: skip
-    return AwsProvisioned(machine, next_volumes(order, listing, place), place)
+    return Provisioned(machine, next_volumes(order, listing, place), place)
 
 
 def snapshot(order: AwsOrder, fill: Callable[[], None]) -> str:
@@ -246,13 +249,14 @@ def _complete(order: AwsOrder, name: str) -> bool | Still:
     return True if state == "completed" else Still(f"{state} {progress}".strip())
 
 
-def _machine(order: AwsOrder, listing: leases.AwsInventory) -> tuple[Item, AwsZone]:
-    if not listing.live:
-        if listing.ended:
-            raise ended(listing.ended[-1])
+def _machine(order: AwsOrder, listing: Listed) -> tuple[Item, AwsZone]:
+    live = leases.live_in(listing)
+    if not live:
+        if over := leases.ended_in(listing):
+            raise ended(over[-1])
         words = f"EC2 lists no instance of lease {order.lease}"
         raise RentalFailed(words, advice="start a new run")
-    machine = listing.live[0]
+    machine = live[0]
     place = order.details.place_of(machine)
     if place is None:
         zone = machine["Placement"]["AvailabilityZone"]
@@ -318,10 +322,7 @@ def find_volume(
     """
     matches = [disk for disk in guest_disks if is_volume(disk, volume, nvme=nvme)]
     if len(matches) == 1 and not nvme and before is None:
-        raise RentalFailed(
-            f"{matches[0].node} existed before diskbench could see it appear, and has no serial",
-            advice="nothing was written; start a new run",
-        )
+        raise refused("disk not seen to appear", matches=matches)
     return verified(matches, volume.id, volume.size_bytes, keys_of(before))
 
 
@@ -340,10 +341,7 @@ def find_stores(
         )
     for disk in stores[:count]:
         if abs(disk.size_bytes / _GB - size_gb) > _TOLERANCE * size_gb:
-            raise RentalFailed(
-                f"{disk.node} has {disk.size_bytes:,} bytes, EC2 says {size_gb} GB for it",
-                advice="nothing was written",
-            )
+            raise refused("local disk of another size", disk=disk, size_gb=size_gb)
     return tuple(stores[:count])
 
 

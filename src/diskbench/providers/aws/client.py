@@ -11,12 +11,19 @@ from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
 
 from diskbench.catalog.books import opt_in_regions
-from diskbench.errors import AccessDenied, DiskbenchError, HostUnavailable, InvalidValue
+from diskbench.errors import AccessDenied, DiskbenchError
 from diskbench.extras import missing
 from diskbench.model.rental import Scope
 from diskbench.ports import RentWatch
 from diskbench.providers import recorder, waits
-from diskbench.providers.aws.errors import REGION_OFF, error_code, is_missing, no_region, translate
+from diskbench.providers.aws.errors import (
+    REGION_OFF,
+    error_code,
+    is_missing,
+    no_region,
+    refused,
+    translate,
+)
 from diskbench.providers.skeleton.cloud import Sessions, unless_missing
 from diskbench.providers.waits import CloudTiming, Still, repeated
 
@@ -164,11 +171,7 @@ class Aws:
             return AccessDenied(error.message, advice=advice)
         if "not-opted-in" not in states:
             return error
-        return InvalidValue(
-            f"the account has not enabled {self.region}",
-            advice=f"enable it, which takes minutes: {enable}; or use another --region",
-            field="region",
-        )
+        return refused("region not enabled", region=self.region, enable=enable)
 
     def account_id(self, timing: AwsTiming) -> str:
         """The account id of these credentials, asked for once; this is the first call that needs
@@ -218,10 +221,7 @@ class Aws:
         except (BotoCoreError, ValueError) as error:
             if isinstance(error, BotoCoreError):
                 raise translate(error, f"{service}:*", profile=self.profile) from error
-            raise HostUnavailable(
-                f"{self.endpoint!r} is not an endpoint: {error}",
-                advice="give --endpoint-url as http://HOST:PORT",
-            ) from error
+            raise refused("no endpoint", endpoint=self.endpoint, error=error) from error
         _record(made)
         return made
 
@@ -246,10 +246,7 @@ class AwsSessions(Sessions[Aws]):
         meant = account_match.group("id") if account_match else None
         if meant is not None and (account_id := aws.account_id(timing)) != meant:
             aws.refused.set()
-            raise AccessDenied(
-                f"these AWS credentials are of account {account_id}, the lease is in {meant}",
-                advice="log in to that account, or set AWS_PROFILE",
-            )
+            raise refused("another account", account_id=account_id, meant=meant)
         return aws
 
 

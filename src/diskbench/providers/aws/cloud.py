@@ -28,9 +28,8 @@ from diskbench.providers.aws.provision import provision
 from diskbench.providers.aws.refresh import refreshed
 from diskbench.providers.aws.requests import AwsOrder
 from diskbench.providers.guest import move_timer
-from diskbench.providers.keys import lease_keys
 from diskbench.providers.networks import caller_cidr
-from diskbench.providers.skeleton.cloud import CloudProvider, requested_disk, today
+from diskbench.providers.skeleton.cloud import CloudProvider, ordered, requested_disk, today
 from diskbench.providers.skeleton.doctor import Bystander, nobody, reported_time
 from diskbench.providers.skeleton.leases import Tagged, by_lease, giving_back
 from diskbench.providers.waits import while_looking
@@ -40,16 +39,18 @@ _AT_ONCE = 8
 """Regions that are asked together."""
 
 
-class AWSProvider(CloudProvider[AwsSessions, AwsTiming]):
+class AWSProvider(CloudProvider):
     """Machines and EBS volumes of Amazon Web Services, or of an emulator of it."""
 
     name = "aws"
+    sessions: AwsSessions
+    timing: AwsTiming
+    reading: AwsTiming
 
     def __init__(
         self, timing: AwsTiming = _TIMING, ask_caller: Callable[[], str] = caller_cidr
     ) -> None:
-        super().__init__(AwsSessions(), timing)
-        self.ask_caller = ask_caller
+        super().__init__(AwsSessions(), timing, ask_caller)
 
     def check(self, cell: Cell) -> None:
         disk_request(cell.rent)
@@ -100,12 +101,9 @@ class AWSProvider(CloudProvider[AwsSessions, AwsTiming]):
         details = AwsResolved.model_validate(rental.details)
         metal = any(machine.bare_metal for machine in (details.machine, *details.others))
         return AwsOrder(
+            **ordered(claim, rental, watch),
             ec2=aws.edge("ec2", timing, watch),
-            claim=claim,
-            spec=rental.spec,
             details=details,
-            keys=lease_keys(watch.secret(), claim.lease_id),
-            watch=watch,
             timing=timing.for_bare_metal() if metal else timing,
         )
 
@@ -123,7 +121,8 @@ class AWSProvider(CloudProvider[AwsSessions, AwsTiming]):
         listing = leases.inventory(self._ec2(scope, region), copies=True)
         tagged = [
             Tagged(lease_id, told, name, leases.expiry_of(item), leases.owner_of(item))
-            for told, item in listing.there.items()
+            for told, item in listing.meant.items()
+            if not leases.is_over(told, item)
             if (lease_id := leases.lease_of(item)) is not None
             for name in [leases.resource_name(told, item)]
         ]
@@ -165,7 +164,7 @@ class AWSProvider(CloudProvider[AwsSessions, AwsTiming]):
 
     def _why_gone(self, lease_id: str, scope: Scope) -> str | None:
         listing = leases.inventory(self._ec2(scope), Which(lease_id))
-        if any(item["State"]["Name"] in {"pending", "running"} for item in listing.live):
+        if any(item["State"]["Name"] in {"pending", "running"} for item in leases.live_in(listing)):
             return None
         launched = sorted(listing.of("instance"), key=lambda item: str(item.get("LaunchTime")))
         if not launched:

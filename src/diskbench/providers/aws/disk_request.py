@@ -10,13 +10,15 @@ from typing import Any, Literal, Self
 from pydantic import Field
 
 from diskbench.catalog.lookup import DiskLimits, disk_types, limits
+from diskbench.catalog.machine_book import LocalDisks
 from diskbench.errors import InvalidValue, UnknownName
 from diskbench.model.base import Frozen
 from diskbench.model.options import RentSpec
 from diskbench.providers import asked
+from diskbench.providers.aws.errors import refused
 from diskbench.providers.aws.plugin import PLUGIN, AwsOptions
 from diskbench.providers.options import NetworkOptions
-from diskbench.providers.skeleton.cloud import RentalDetails, SizedDisk
+from diskbench.providers.skeleton.offer import RentalDetails, SizedDisk
 from diskbench.providers.skeleton.shipped import read_forms
 from diskbench.yaml_lines import packaged
 
@@ -75,9 +77,7 @@ def disk_request(spec: RentSpec | None) -> AwsDiskRequest:
         if root_type and root_type not in volumes:
             raise UnknownName("type of a root disk", root_type, volumes, field="disk")
         if root_type in {"st1", "sc1"}:
-            advice = "use root:gp3, or measure it as a disk"
-            words = f"a machine cannot start from {root_type}"
-            raise InvalidValue(words, advice=advice, field="disk")
+            raise refused("no disk to start from", root_type=root_type)
         return _of(spec, "root", root_type or ROOT_TYPE)
     if disk not in volumes:
         raise UnknownName("AWS disk type", disk, [*volumes, ROOT, INSTANCE_STORE], field="disk")
@@ -111,84 +111,37 @@ def _check_snapshot(spec: RentSpec, disk: str) -> None:
             field="initialization_rate",
         )
     if options.fast_snapshot_restore and (rate is not None or not spec.snapshot_of_fill):
-        raise InvalidValue(
-            "--fast-snapshot-restore is for a snapshot that the lease makes, without a rate",
-            advice="give --snapshot-of-fill; your own snapshot: aws ec2 "
-            "enable-fast-snapshot-restores",
-            field="fast_snapshot_restore",
-        )
+        raise refused("fast restore of a snapshot of others")
     if typed is None:
         return
     if disk.partition(":")[0] in {ROOT, INSTANCE_STORE}:
         words = f"{typed} cannot be used with --disk {disk}"
         raise InvalidValue(words, advice="measure a volume, such as --disk gp3", field="disk")
     if spec.stripe:
-        raise InvalidValue(
-            f"{typed} cannot be used with --stripe: the array would be made over the snapshot's "
-            "data",
-            advice="leave --stripe out",
-            field="stripe",
-        )
+        raise refused("stripe over a snapshot", typed=typed)
 
 
 def _check_form(spec: RentSpec) -> None:
+    """Refuse what has not AWS's form, and --no-public-ip where the machine could not be reached, or
+    could not load packages."""
     _FORMS.check(spec, "AWS")
     if spec.region is not None and not re.fullmatch(REGION, spec.region):
-        raise InvalidValue(
-            f"--region {spec.region!r} does not have the form of a region of AWS",
-            advice="use a name such as eu-central-1, without the letter of a zone",
-            field="region",
-        )
-    _check_zone(spec)
+        raise refused("form of a region", spec=spec)
+    if spec.zone is not None:
+        region = region_of(spec.zone)
+        if region is None:
+            raise refused("form of a zone", spec=spec)
+        if "-wlz-" in spec.zone:
+            raise refused("Wavelength Zone", spec=spec, region=region)
+        if spec.region not in {None, region}:
+            raise refused("zone of another region", spec=spec)
     asked.check_ssh(spec, "a group of yours is")
-    _check_network(spec)
+    if NetworkOptions.of(spec).no_public_ip:
+        if spec.subnet is None:
+            raise refused("no public address without a subnet")
+        if spec.ssh_cidr is None and spec.security_group is None:
+            raise refused("no public address without a network of SSH")
     asked.check_endpoint(spec, "signed calls and keys")
-
-
-def _check_zone(spec: RentSpec) -> None:
-    if spec.zone is None:
-        return
-    region = region_of(spec.zone)
-    if region is None:
-        raise InvalidValue(
-            f"--zone {spec.zone!r} does not have the form of a zone of AWS",
-            advice="use a name such as eu-central-1a, or us-east-1-bos-1a for a Local Zone",
-            field="zone",
-        )
-    if "-wlz-" in spec.zone:
-        raise InvalidValue(
-            f"--zone {spec.zone} is a Wavelength Zone: its machines have addresses of a mobile "
-            "network, which diskbench does not reach",
-            advice=f"use a zone such as {region}a",
-            field="zone",
-        )
-    if spec.region is not None and spec.region != region:
-        raise InvalidValue(
-            f"--zone {spec.zone} is not in --region {spec.region}",
-            advice=f"use a zone of it, such as {spec.region}a",
-            field="zone",
-        )
-
-
-def _check_network(spec: RentSpec) -> None:
-    """Refuse --no-public-ip where the machine could not be reached, or could not load packages."""
-    if not NetworkOptions.of(spec).no_public_ip:
-        return
-    if spec.subnet is None:
-        raise InvalidValue(
-            "--no-public-ip needs a --subnet: a default subnet reaches the internet by public "
-            "addresses only, and the machine installs fio from there",
-            advice="add --subnet subnet-… of a network with a NAT gateway or a mirror, or leave "
-            "--no-public-ip out",
-            field="no_public_ip",
-        )
-    if spec.ssh_cidr is None and spec.security_group is None:
-        raise InvalidValue(
-            "--no-public-ip needs the network from which SSH comes: this machine's public address "
-            "is not the one that the guest sees",
-            advice="add --ssh-cidr, such as --ssh-cidr 10.0.0.0/16, or --security-group",
-            field="no_public_ip",
-        )
 
 
 class AwsZone(Frozen):
@@ -207,14 +160,6 @@ class AwsZone(Frozen):
     def name(self) -> str:
         """The zone for messages, with the machine type where it is not the first choice."""
         return f"{self.zone} ({self.machine})" if self.machine else self.zone
-
-
-class AwsLocalDisks(Frozen):
-    """The machine's local disks; `size_gb` is in units of 10^9 bytes."""
-
-    count: int
-    size_gb: int
-    nvme: bool
 
 
 class EbsFigures(Frozen):
@@ -245,7 +190,7 @@ class AwsMachine(Frozen):
     max_disks: int | None = None
     disks_apart: bool = False
     burstable: bool = False
-    local: AwsLocalDisks | None = None
+    local: LocalDisks | None = None
 
 
 class AwsImage(Frozen):
@@ -276,7 +221,6 @@ class AwsResolved(RentalDetails):
     root_type: str = ROOT_TYPE
     places: tuple[AwsZone, ...]
     ssh_cidr: str | None
-    emulated: bool
 
     def at(self, place: AwsZone) -> Self:
         """The same with the machine type that is rented in `place`."""

@@ -179,16 +179,16 @@ def rehearse(aws: Aws, order: AwsOrder) -> list[Finding]:
             raise of_code(*words, profile=aws.profile) from error
 
     if order.spec.spot:
-        runs.append(DryRun("the role for spot machines", look_at_role))
+        runs.append(("the role for spot machines", look_at_role))
     if (key := order.spec.kms_key) is not None:
-        runs.append(DryRun(f"kms:DescribeKey of {key}", lambda: check_key(aws, key, timing)))
+        runs.append((f"kms:DescribeKey of {key}", lambda: check_key(aws, key, timing)))
     return rehearsed(f"aws {aws.region}", runs, advice=_ADVICE, untried=_UNTRIED)
 
 
 def _runs(order: AwsOrder) -> Iterator[DryRun]:
     def dry(operation: str, request: requests.Request, words: str = "") -> DryRun:
         what = f"ec2:{camel(operation)}{words}"
-        return DryRun(what, lambda: _dry_run(order.ec2, operation, request))
+        return what, lambda: _dry_run(order.ec2, operation, request)
 
     yield dry("import_key_pair", requests.import_key_pair(order))
     if order.spec.security_group is None:

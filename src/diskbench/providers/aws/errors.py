@@ -11,8 +11,9 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from diskbench.errors import DiskbenchError, InvalidValue, UnknownName
-from diskbench.providers.error_table import CloudError, error_of, error_tables
+from diskbench.providers.error_table import error_of, error_tables, refusals
 
+refused = refusals("diskbench.providers.aws")
 _TABLES = error_tables("diskbench.providers.aws")
 TABLE, _STATES, _SDK = _TABLES["service"], _TABLES["state"], _TABLES["sdk"]
 NO_SPOT_ROLE = "AuthFailure.ServiceLinkedRoleCreationNotPermitted"
@@ -77,7 +78,7 @@ def translate(
     if not isinstance(error, ResponseParserError | sdk.BotoCoreError):
         raise error
     classes = tuple(kind.__name__ for kind in type(error).__mro__)
-    return error_of(_SDK, CloudError(classes, str(error), action, 0, {"flag": _flag(profile)}))
+    return error_of(_SDK, classes, str(error), action, more={"flag": _flag(profile)})
 
 
 def of_code(
@@ -94,7 +95,7 @@ def of_code(
     if encoded is not None:
         before = encoded["before"].strip()
         text = before + _decoded(decode(encoded["text"]) if decode else None, before)
-    return error_of(TABLE, CloudError((code,), text, action, status, {"flag": _flag(profile)}))
+    return error_of(TABLE, (code,), text, action, status, {"flag": _flag(profile)})
 
 
 def _decoded(opened: str | None, before: str) -> str:
@@ -126,7 +127,7 @@ def of_state(instance: Mapping[str, Any], why: str) -> DiskbenchError:
     code_match = _STATE_CODE.match(str(reason.get("Message") or ""))
     code = code_match[1] if code_match else str(reason.get("Code") or "")
     more = {"what": f"instance {instance['InstanceId']}", "state": instance["State"]["Name"]}
-    return error_of(_STATES, CloudError((code,), why, "ec2:RunInstances", 0, {**more, "told": why}))
+    return error_of(_STATES, (code,), why, "ec2:RunInstances", more={**more, "told": why})
 
 
 def _flag(profile: str | None) -> str:

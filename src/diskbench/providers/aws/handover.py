@@ -7,10 +7,9 @@ from collections.abc import Iterator, Mapping, Sequence
 from datetime import UTC, datetime
 from typing import Any
 
-from diskbench.catalog.entry import catalogue
 from diskbench.errors import RentalFailed
 from diskbench.model.metrics import CloudMetric
-from diskbench.model.rental import Acquired, DiskSpec, Which
+from diskbench.model.rental import Acquired, Which
 from diskbench.providers.aws import attach
 from diskbench.providers.aws.client import AwsClient
 from diskbench.providers.aws.disk_request import API, AwsMachine, AwsResolved, AwsZone
@@ -19,36 +18,38 @@ from diskbench.providers.aws.leases import (
     describe_instance,
     describe_volume,
     inventory,
+    is_over,
     restored_in,
 )
 from diskbench.providers.aws.offer import find_machine
 from diskbench.providers.aws.plugin import AwsOptions
-from diskbench.providers.aws.provision import AwsProvisioned, ended
+from diskbench.providers.aws.provision import ended
 from diskbench.providers.aws.requests import AwsOrder
 from diskbench.providers.guest import ROOT_DIRECTORY, GuestDisk
-from diskbench.providers.skeleton.handover import Seen, acquired, differs, reached, refuse
-from diskbench.providers.skeleton.provision import name_of
+from diskbench.providers.skeleton.handover import acquired, differs, reached, refuse
+from diskbench.providers.skeleton.offer import provisioned
+from diskbench.providers.skeleton.provision import Provisioned, name_of
 from diskbench.providers.skeleton.shipped import at, facts_of
 from diskbench.units import GIB
 
 
-def hand_over(order: AwsOrder, made: AwsProvisioned) -> Acquired:
+def hand_over(order: AwsOrder, made: Provisioned) -> Acquired:
     """The machine with its verified disk. Raises RentalFailed where it differs from the request."""
     reach = attach.machine_of(order, made)
     with reached(order, reach) as guest:
         kind = order.details.requested.kind
-        seen = Seen(directory=ROOT_DIRECTORY)
+        shown: tuple[GuestDisk, ...] = ()
         if kind == "volume":
-            seen = Seen(attach.attach(order, made, guest))
+            shown = attach.attach(order, made, guest)
         elif kind == "instance-store":
-            seen = Seen(attach.stores(order, guest))
+            shown = attach.stores(order, guest)
         attach.await_ready(order, made, guest)
     details, snapshot = order.details, order.spec.snapshot
-    instance = describe_instance(order.ec2, str(made.instance["InstanceId"]))
+    instance = describe_instance(order.ec2, str(made.machine["InstanceId"]))
     if instance is None or instance["State"]["Name"] != "running":
-        raise ended(instance or made.instance)
+        raise ended(instance or made.machine)
     machine = find_machine(order.ec2, details.machine.type, ())
-    ids = [str(item["VolumeId"]) for item in made.volumes]
+    ids = [str(item["VolumeId"]) for item in made.disks]
     if kind == "root":
         device = instance.get("RootDeviceName")
         mapped = instance.get("BlockDeviceMappings", [])
@@ -57,8 +58,8 @@ def hand_over(order: AwsOrder, made: AwsProvisioned) -> Acquired:
             raise RentalFailed(f"instance {instance['InstanceId']} has no root volume at {device}")
     volumes = [_volume(order, volume_id) for volume_id in ids]
     check(order, made.place, instance, machine, volumes)
-    sizes = [disk.size_bytes for disk in seen.disks] or [int(v["Size"]) * GIB for v in volumes]
-    found = facts(details, made.place, instance, machine, volumes, seen.disks)
+    sizes = [disk.size_bytes for disk in shown] or [int(v["Size"]) * GIB for v in volumes]
+    found = facts(details, made.place, instance, machine, volumes, shown)
     if snapshot is not None:
         # Of Fast Snapshot Restore in the zone; None where the caller may not know.
         restored = restored_in(order.ec2, snapshot)
@@ -66,23 +67,25 @@ def hand_over(order: AwsOrder, made: AwsProvisioned) -> Acquired:
         found["fast_snapshot_restore"] = state
         found["initialization_rate_mib_per_s"] = AwsOptions.of(order.spec).initialization_rate
     all_made = _all_made(order, made, instance)
-    return acquired(order, reach, seen, size_bytes=sizes[0], facts=found, made=all_made)
+    directory = ROOT_DIRECTORY if kind == "root" else None
+    return acquired(order, reach, shown, directory, size_bytes=sizes[0], facts=found, made=all_made)
 
 
-def _all_made(order: AwsOrder, made: AwsProvisioned, instance: Item) -> tuple[str, ...]:
+def _all_made(order: AwsOrder, made: Provisioned, instance: Item) -> tuple[str, ...]:
     """Kinds and ids of all resources of the lease. A listing by tag may lag behind, so the
     resources known to exist are added."""
     attached = [mapping["Ebs"]["VolumeId"] for mapping in instance.get("BlockDeviceMappings", [])]
+    listed = inventory(order.ec2, Which(order.lease)).meant
     known = {
-        *inventory(order.ec2, Which(order.lease)).names(),
+        *(told for told, item in listed.items() if not is_over(told, item)),
         f"instance {instance['InstanceId']}",
         f"key-pair {name_of(order.lease, 'key')}",
-        *(f"volume {one}" for one in (*attached, *(item["VolumeId"] for item in made.volumes))),
+        *(f"volume {one}" for one in (*attached, *(item["VolumeId"] for item in made.disks))),
     }
     if order.spec.snapshot_of_fill:
         known.add(f"snapshot {order.spec.snapshot}")
-    if made.group is not None:
-        known.add(f"security-group {made.group}")
+    if order.spec.security_group is None:
+        known |= {f"security-group {one['GroupId']}" for one in instance.get("SecurityGroups", [])}
     return tuple(sorted(known))
 
 
@@ -124,7 +127,7 @@ def _of_instance(
 def _of_volume(order: AwsOrder, volume: Item) -> Iterator[str]:
     disk, spec = order.details.requested.spec(order.details.size_gib), order.spec
     what = f"volume {volume['VolumeId']}"
-    iops, throughput = provisioned(disk)
+    iops, throughput = provisioned("aws", disk)
     yield from differs(what, "type", disk.type, volume.get("VolumeType"))
     yield from differs(what, "size in GiB", disk.size_gib, volume.get("Size"))
     yield from differs(what, "IOPS", iops, volume.get("Iops"))
@@ -133,21 +136,6 @@ def _of_volume(order: AwsOrder, volume: Item) -> Iterator[str]:
         yield from differs(what, "encryption", "on", _on(volume.get("Encrypted")))
     yield from differs(what, "snapshot", spec.snapshot, volume.get("SnapshotId"))
     yield from differs(what, "multi-attach", "off", _on(volume.get("MultiAttachEnabled")))
-
-
-def provisioned(disk: DiskSpec) -> tuple[float | None, float | None]:
-    """The provisioned IOPS and MiB/s of a disk: as requested, or the type's default; None where
-    they follow from its size."""
-    entry = catalogue("aws").disks[disk.type]
-
-    def of(requested: float | None, name: str) -> float | None:
-        quantity = getattr(entry, name)
-        if requested is not None or quantity is None or not quantity.provisioned:
-            return requested
-        default: float | None = quantity.default_value(disk.size_gib)
-        return default
-
-    return of(disk.iops, "iops"), of(disk.throughput_mib_per_s, "throughput")
 
 
 def _on(flag: bool | None) -> str | None:

@@ -8,8 +8,8 @@ from __future__ import annotations
 
 import math
 import time
-from collections.abc import Collection, Iterator, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Collection, Iterator
+from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -69,51 +69,35 @@ ENDED = frozenset({"terminated"})
 ENDING = frozenset({"shutting-down", "terminated"})
 
 
-@dataclass(frozen=True)
-class AwsInventory(Listed[Item]):
-    """Resources by kind and id (`volume vol-0abc`): instances that ended too, as long as EC2 lists
-    them, and only interfaces that are not deleted with a machine."""
-
-    def of(self, kind: str) -> list[Item]:
-        """The resources of a kind."""
-        return [item for name, item in self.meant.items() if name.startswith(f"{kind} ")]
-
-    @property
-    def there(self) -> dict[str, Item]:
-        """All but the instances that ended."""
-        return {
-            told: item
-            for told, item in self.meant.items()
-            if not (told.startswith("instance ") and item["State"]["Name"] in ENDED)
-        }
-
-    def names(self) -> tuple[str, ...]:
-        return tuple(self.there)
-
-    @property
-    def live(self) -> Sequence[Item]:
-        """The instances that are neither ending nor ended, oldest first."""
-        going = [one for one in self.of("instance") if one["State"]["Name"] not in ENDING]
-        return sorted(going, key=lambda item: str(item.get("LaunchTime")))
-
-    @property
-    def ended(self) -> Sequence[Item]:
-        """The instances that are ending or have ended."""
-        return [one for one in self.of("instance") if one["State"]["Name"] in ENDING]
+def is_over(told: str, item: Item) -> bool:
+    """Whether a resource is an instance that ended, as EC2 lists it for a while."""
+    return told.startswith("instance ") and item["State"]["Name"] in ENDED
 
 
-def inventory(ec2: AwsClient, which: Which | None = None, *, copies: bool = False) -> AwsInventory:
-    """The resources of one lease, or all that carry the tag of any lease; with `copies`, also the
-    account's images and snapshots with the tag, at the cost of two more calls. Raises diskbench's
-    errors."""
+def live_in(listing: Listed) -> list[Item]:
+    """The instances that are neither ending nor ended, oldest first."""
+    going = [one for one in listing.of("instance") if one["State"]["Name"] not in ENDING]
+    return sorted(going, key=lambda item: str(item.get("LaunchTime")))
+
+
+def ended_in(listing: Listed) -> list[Item]:
+    """The instances that are ending or have ended."""
+    return [one for one in listing.of("instance") if one["State"]["Name"] in ENDING]
+
+
+def inventory(ec2: AwsClient, which: Which | None = None, *, copies: bool = False) -> Listed:
+    """The resources of one lease, or all that carry the tag of any lease: instances that ended too,
+    as long as EC2 lists them, and only interfaces that are not deleted with a machine. With
+    `copies`, also the account's images and snapshots with the tag, at the cost of two more calls.
+    Raises diskbench's errors."""
     request = requests.of_lease(which.lease_id if which else None)
     kinds = [kind for kind in KINDS if copies or kind not in _COPIES]
     listed = {kind_and_id(kind, one): one for kind in kinds for one in _listed(ec2, kind, request)}
     ours = parted(
         listed, lambda name, item: which is None or which.takes(resource_name(name, item), name)
     )
-    others = AwsInventory({name: listed[name] for name in ours.others}, ())
-    return AwsInventory(ours.meant, tuple(sorted(others.names())))
+    others = sorted(name for name in ours.others if not is_over(name, listed[name]))
+    return Listed(ours.meant, tuple(others))
 
 
 def _listed(ec2: AwsClient, kind: str, request: requests.Request) -> list[Item]:
@@ -128,22 +112,21 @@ def _listed(ec2: AwsClient, kind: str, request: requests.Request) -> list[Item]:
     return listed
 
 
-def inventory_by_all(ec2: AwsClient, which: Which) -> AwsInventory:
+def inventory_by_all(ec2: AwsClient, which: Which) -> Listed:
     """What `inventory` finds by the lease's tag, with copies, and what is found by the names and
     ids that the lease is known to have: tags may be listed later than their resources, and a
     listing may lag behind a create (Amazon EC2 Developer Guide, "Eventual consistency"). Raises
     diskbench's errors."""
     tagged = inventory(ec2, which, copies=True)
-    if which.copied:
-        return tagged
     made = [resource.partition(" ") for resource in which.made]
     found = dict(tagged.meant)
-    for kind, name, values in (
+    looked_up = (
         ("instance", "instance-id", [one for word, _, one in made if word == "instance"]),
         ("volume", "volume-id", [one for word, _, one in made if word == "volume"]),
         ("security-group", "group-name", [name_of(which.lease_id, "group")]),
         ("key-pair", "key-name", [name_of(which.lease_id, "key")]),
-    ):
+    )
+    for kind, name, values in () if which.copied else looked_up:
         for item in _listed(ec2, kind, requests.only(**{name: values})) if values else ():
             told = kind_and_id(kind, item)
             # By its name, or, where no tag is listed yet, by its id.
@@ -152,7 +135,8 @@ def inventory_by_all(ec2: AwsClient, which: Which) -> AwsInventory:
                 found.setdefault(told, item)
     kinds = list(KINDS)
     in_order = sorted(found, key=lambda told: kinds.index(told.partition(" ")[0]))
-    return replace(tagged, meant={told: found[told] for told in in_order})
+    there = {told: found[told] for told in in_order if not is_over(told, found[told])}
+    return Listed(there, tagged.others)
 
 
 def restored_in(ec2: AwsClient, snapshot_id: str) -> dict[str, str] | None:
@@ -255,11 +239,11 @@ _TIMES = ("LaunchTime", "CreateTime")
 def release(ec2: AwsClient, which: Which, timing: AwsTiming) -> None:
     """Release the resources of a lease in one region; see skeleton.leases.release."""
 
-    def list_lease(_: Collection[str]) -> AwsInventory:
+    def list_lease(_: Collection[str]) -> Listed:
         return inventory_by_all(ec2, which)
 
-    def give_back(listing: AwsInventory, failures: Failures) -> None:
-        machines = [what for what in listing.names() if what.startswith("instance ")]
+    def give_back(listing: Listed, failures: Failures) -> None:
+        machines = [what for what in listing.meant if what.startswith("instance ")]
         for what in machines:
             with noting(failures, what, is_missing):
                 ec2.call("terminate_instances", {"InstanceIds": [_id(what)]})
@@ -298,7 +282,7 @@ def _deleted(ec2: AwsClient, what: str, item: Item) -> bool | Still:
 def lease_ids(ec2: AwsClient, which: Which) -> Iterator[str]:
     """The ids of all resources of the lease, including those that are deleted with the machine."""
     listing = inventory_by_all(ec2, which)
-    for what, item in listing.there.items():
+    for what, item in listing.meant.items():
         # A key pair is listed by name but tagged by its id.
         yield str(item["KeyPairId"]) if what.startswith("key-pair ") else _id(what)
         if what.startswith("instance ") and "SpotInstanceRequestId" in item:
@@ -313,7 +297,7 @@ def _id(what: str) -> str:
     return what.partition(" ")[2]
 
 
-def unlisted_s(which: Which, timing: AwsTiming, first: AwsInventory) -> float | None:
+def unlisted_s(which: Which, timing: AwsTiming, first: Listed) -> float | None:
     """Seconds for which a create of the lease may still be unlisted, by `first`, the listing with
     which the release began; None where nothing can be. If this machine sent none, another may have:
     then the times of the listed resources count. For a lease that expired, or whose resources were
@@ -325,7 +309,7 @@ def unlisted_s(which: Which, timing: AwsTiming, first: AwsInventory) -> float | 
     except FileNotFoundError:
         if which.made:
             return None
-        items = first.there.values()
+        items = first.meant.values()
         if any((expiry_of(item) or math.inf) <= time.time() for item in items):
             return None
         made = [item[key].timestamp() for item in items for key in _TIMES if key in item]

@@ -21,7 +21,7 @@ from diskbench.providers.aws.disk_request import (
     AwsResolved,
     AwsZone,
 )
-from diskbench.providers.aws.errors import error_code, is_missing
+from diskbench.providers.aws.errors import error_code, is_missing, refused
 from diskbench.providers.aws.offer import alternatives, candidates, check_support, find_machine
 from diskbench.providers.aws.requests import dry_launch, only
 from diskbench.providers.networks import caller_cidr, ssh_cidr
@@ -79,10 +79,7 @@ def resolve_details(
         chosen = ((typed, _offered(here, [typed.type])[typed.type]),)
     machine = chosen[0][0]
     if image.arch != machine.arch:
-        raise InvalidValue(
-            f"{image.id} is for {image.arch}, {machine.type} is {machine.arch}",
-            advice="choose --image and --instance-type of one architecture",
-        )
+        raise refused("image of another architecture", image=image, machine=machine)
     check_support(machine, requested)
     places = _places(here, chosen)
     _check_group(here, places)
@@ -117,22 +114,12 @@ def _check_snapshot(here: AwsLookup) -> None:
         return
     found = here.ec2.found("describe_snapshots", "Snapshots", {"SnapshotIds": [name]})
     if not found:
-        raise InvalidValue(
-            f"--from-snapshot {name} is not in {here.region}, or not shared with the account",
-            advice=f"aws ec2 describe-snapshots --owner-ids self --region {here.region}",
-            field="from_snapshot",
-        )
+        raise refused("no such snapshot", name=name, here=here)
     state, least = str(found[0].get("State")), int(found[0]["VolumeSize"])
     if state != "completed":
-        raise InvalidValue(
-            f"--from-snapshot {name} is {state}", advice="wait for it", field="from_snapshot"
-        )
+        raise refused("snapshot not completed", name=name, state=state)
     if (here.requested.size_gib or 0) < least:
-        raise InvalidValue(
-            f"--size {here.requested.size_gib}: the snapshot {name} is of {least} GiB",
-            advice=f"add --size {least}, or more",
-            field="size",
-        )
+        raise refused("snapshot larger than the disk", here=here, name=name, least=least)
 
 
 def check_key(aws: Aws, key: str, timing: AwsTiming) -> None:
@@ -143,11 +130,7 @@ def check_key(aws: Aws, key: str, timing: AwsTiming) -> None:
     except DiskbenchError as error:
         if not is_missing(error):
             raise
-        raise InvalidValue(
-            f"there is no --kms-key {key} in {aws.region}",
-            advice=f"aws kms list-aliases --region {aws.region}; a key encrypts in its own region",
-            field="kms_key",
-        ) from error
+        raise refused("no such key", key=key, aws=aws) from error
     state, spec = str(told.get("KeyState")), told.get("KeySpec", "SYMMETRIC_DEFAULT")
     if state != "Enabled":
         enable = f"aws kms enable-key --region {aws.region} --key-id {told['KeyId']}, or another"
@@ -163,10 +146,7 @@ def _size_gib(requested: AwsDiskRequest, image: AwsImage) -> int:
         return 1
     size = requested.size_gib or image.root_gib
     if requested.kind == "root" and size < image.root_gib:
-        raise InvalidValue(
-            f"a root disk of {size} GiB is smaller than its image",
-            advice=f"{image.id} needs {image.root_gib} GiB or more",
-        )
+        raise refused("root disk smaller than its image", size=size, image=image)
     requested.limits(size)
     return size
 
@@ -179,11 +159,7 @@ def _cheapest(here: AwsLookup, image: AwsImage, size_gib: int) -> tuple[Choice, 
     local = requested.count if requested.kind == "instance-store" else 0
     names = candidates(here.known, need, arch=image.arch, disks=requested.count, local_disks=local)
     if not names:
-        raise InvalidValue(
-            f"no machine in the catalogue sustains {need.iops:,.0f} IOPS and "
-            f"{need.mb_per_s:,.0f} MB/s to {requested.count} disks ({image.arch})",
-            advice="choose one with --instance-type: its limit is measured then",
-        )
+        raise refused("no machine for the disk", need=need, requested=requested, image=image)
     for start in range(0, len(names), MAX_FILTER_VALUES):
         some = names[start : start + MAX_FILTER_VALUES]
         offered = _offered(here, some)
@@ -191,10 +167,7 @@ def _cheapest(here: AwsLookup, image: AwsImage, size_gib: int) -> tuple[Choice, 
         if offered_names:
             chosen = (offered_names[0], *alternatives(here.known, offered_names))
             return tuple((find_machine(here.ec2, name, names), offered[name]) for name in chosen)
-    raise InvalidValue(
-        f"{here.region} does not offer {', '.join(names[:5])}",
-        advice="choose one with --instance-type, or another --region",
-    )
+    raise refused("machines not offered", here=here, names=", ".join(names[:5]))
 
 
 def _offered(here: AwsLookup, names: Sequence[str]) -> dict[str, tuple[str, ...]]:
@@ -211,9 +184,8 @@ def _offered(here: AwsLookup, names: Sequence[str]) -> dict[str, tuple[str, ...]
     }
     if len(names) == 1 and not offered.get(names[0]):
         where = ", ".join(sorted(zones.get(names[0], []))) or "no zone at all"
-        raise InvalidValue(
-            f"{names[0]} is not offered in {zone or here.region}",
-            advice=f"in {here.region} it is offered in {where}",
+        raise refused(
+            "type not offered", names=names, zone=zone or here.region, here=here, where=where
         )
     return {name: at for name, at in offered.items() if at}
 
@@ -247,10 +219,7 @@ def _places(here: AwsLookup, chosen: Sequence[Choice]) -> tuple[AwsZone, ...]:
             advice=f"{machine.type} is offered in {', '.join(zones)}",
             field="subnet",
         )
-    raise InvalidValue(
-        f"there is no default subnet in {', '.join(zones)}",
-        advice="give one with --subnet, or: aws ec2 create-default-subnet --availability-zone ZONE",
-    )
+    raise refused("no default subnet", zones=", ".join(zones))
 
 
 def _subnets(here: AwsLookup) -> list[dict[str, Any]]:
@@ -278,11 +247,8 @@ def _zone(here: AwsLookup, zone: str) -> dict[str, Any]:
     if zone in ready:
         return dict(items[zone])
     if zone in items:
-        raise InvalidValue(
-            f"the account has not opted in to --zone {zone}",
-            advice="opt in: aws ec2 modify-availability-zone-group --opt-in-status opted-in "
-            f"--group-name {items[zone].get('GroupName', zone[:-1])}",
-            field="zone",
+        raise refused(
+            "zone not opted in to", zone=zone, group_name=items[zone].get("GroupName", zone[:-1])
         )
     raise UnknownName(f"zone of {here.region}", zone, ready, field="zone")
 
@@ -294,11 +260,7 @@ def _check_group(here: AwsLookup, places: Sequence[AwsZone]) -> None:
     groups = here.ec2.listed("describe_security_groups", "SecurityGroups", {"GroupIds": [group]})
     vpc = groups[0]["VpcId"] if groups else None
     if vpc != places[0].vpc:
-        raise InvalidValue(
-            f"--security-group {group} is in {vpc}, the subnet in {places[0].vpc}",
-            advice="use a group and a --subnet of one VPC",
-            field="security_group",
-        )
+        raise refused("group of another VPC", group=group, vpc=vpc, places=places)
 
 
 _PARAMETERS, _USERS = API["images"], API["users"]
@@ -317,11 +279,7 @@ def find_image(ec2: AwsClient, ssm: AwsClient, typed: str | None, arch: str) -> 
             return _image(ec2, _parameter(ssm, typed))
         if typed in _PARAMETERS:
             return _named(ec2, ssm, typed, arch)
-        raise InvalidValue(
-            f"--image {typed!r} is not an image",
-            advice="give ami-…, an SSM parameter (/aws/service/…), ubuntu or amazon-linux",
-            field="image",
-        )
+        raise refused("no form of an image", typed=typed)
     for name in _PARAMETERS:
         try:
             return _named(ec2, ssm, name, arch)
@@ -329,9 +287,7 @@ def find_image(ec2: AwsClient, ssm: AwsClient, typed: str | None, arch: str) -> 
             if error_code(error) != "ParameterNotFound":
                 raise
     tried = ", ".join(parameters[arch] for parameters in _PARAMETERS.values())
-    raise InvalidValue(
-        f"this region names no image: {tried} do not exist", advice="add --image ami-…"
-    )
+    raise refused("no image named", tried=tried)
 
 
 def _named(ec2: AwsClient, ssm: AwsClient, name: str, arch: str) -> AwsImage:
@@ -346,9 +302,7 @@ def _parameter(ssm: AwsClient, name: str) -> str:
 def _image(ec2: AwsClient, image_id: str) -> AwsImage:
     images = ec2.listed("describe_images", "Images", {"ImageIds": [image_id]})
     if not images:
-        raise InvalidValue(
-            f"there is no image {image_id} in this region", advice="images belong to one region"
-        )
+        raise refused("no such image", image_id=image_id)
     image: dict[str, Any] = images[0]
     if image.get("RootDeviceType") != "ebs":
         raise InvalidValue(

@@ -13,7 +13,7 @@ from typing import Any
 
 from diskbench.catalog.books import Books, ProviderBook
 from diskbench.catalog.cost import restore_part
-from diskbench.catalog.machine_book import MachineEntry
+from diskbench.catalog.machine_book import LocalDisks, MachineEntry
 from diskbench.errors import InvalidValue, UnknownName, did_you_mean
 from diskbench.model.options import RentSpec
 from diskbench.model.rental import DiskSpec, PricePart, Rental, Scope
@@ -22,13 +22,12 @@ from diskbench.providers.aws.client import AwsClient, account_name
 from diskbench.providers.aws.disk_request import (
     ROOT_TYPE,
     AwsDiskRequest,
-    AwsLocalDisks,
     AwsMachine,
     AwsResolved,
     EbsFigures,
     region_of,
 )
-from diskbench.providers.aws.errors import error_code
+from diskbench.providers.aws.errors import error_code, refused
 from diskbench.providers.aws.plugin import AwsOptions
 from diskbench.providers.options import NetworkOptions
 from diskbench.providers.skeleton import offer as skeleton
@@ -89,7 +88,7 @@ def machine(described: dict[str, Any]) -> AwsMachine:
         max_disks=ebs.get("MaximumEbsAttachments"),
         disks_apart=ebs.get("AttachmentLimitType") == "dedicated",
         burstable=bool(described.get("BurstablePerformanceSupported")),
-        local=AwsLocalDisks(
+        local=LocalDisks(
             count=sum(disk["Count"] for disk in disks),
             size_gb=disks[0]["SizeInGB"],
             nvme=store.get("NvmeSupport") != "unsupported",
@@ -118,31 +117,19 @@ def check_support(machine: AwsMachine, requested: AwsDiskRequest) -> None:
     if requested.kind == "volume" and machine.max_disks is not None:
         room = room_for_disks(machine.max_disks, apart=machine.disks_apart)
         if requested.count > room:
-            raise InvalidValue(
-                f"--count {requested.count} on {machine.type}",
-                advice=f"it takes {room} beside its root disk",
-                field="count",
+            raise refused(
+                "more disks than the machine takes", requested=requested, machine=machine, room=room
             )
 
 
 def _check_local(machine: AwsMachine, count: int) -> None:
     local = machine.local
     if local is None:
-        raise InvalidValue(
-            f"{machine.type} has no disks of its own",
-            advice="choose one with a d in its name, such as m6id.large, or an i type",
-        )
+        raise refused("no disks of its own", machine=machine)
     if not local.nvme:
-        raise InvalidValue(
-            f"the disks of {machine.type} are not NVMe: Xen shows them as any other, preformatted",
-            advice="choose a Nitro type, such as m6id.large",
-        )
+        raise refused("own disks not NVMe", machine=machine)
     if count > local.count:
-        raise InvalidValue(
-            f"--count {count} on {machine.type}",
-            advice=f"it has {local.count} of its own",
-            field="count",
-        )
+        raise refused("more disks than come with it", count=count, machine=machine, local=local)
 
 
 MAX_ALTERNATIVES = 2
@@ -194,7 +181,7 @@ def figures(entry: MachineEntry) -> EbsFigures:
 
 def too_small(name: str, ebs: EbsFigures, need: skeleton.Needs, better: str | None) -> str | None:
     """Why a machine chosen by the user would limit the measurement; None when it does not."""
-    if not need.iops and not need.mb_per_s:
+    if not any(need):
         return None
     if ebs.baseline_iops is None or ebs.baseline_mb_per_s is None:
         return f"AWS publishes no EBS limit for {name}: it, and not the disk, may be the bottleneck"
@@ -206,7 +193,7 @@ def too_small(name: str, ebs: EbsFigures, need: skeleton.Needs, better: str | No
     instead = f"; {better} is large enough" if better and better != name else ""
     return (
         f"{name} sustains {ebs.baseline_iops:,.0f} IOPS and {ebs.baseline_mb_per_s:,.0f} MB/s"
-        f"{burst}, the disk needs {need.iops:,.0f} and {need.mb_per_s:,.0f} of its machine: "
+        f"{burst}, the disk needs {need[0]:,.0f} and {need[1]:,.0f} of its machine: "
         f"{skeleton.BOTTLENECK}{instead}"
     )
 
@@ -232,9 +219,10 @@ def room_for_disks(max_disks: int, *, apart: bool) -> int:
 
 
 def _sustains(ebs: EbsFigures, need: skeleton.Needs) -> bool:
-    if not need.iops and not need.mb_per_s:
+    if not any(need):
         return True
-    return (ebs.baseline_iops or 0) >= need.iops and (ebs.baseline_mb_per_s or 0) >= need.mb_per_s
+    iops, mb_per_s = need
+    return (ebs.baseline_iops or 0) >= iops and (ebs.baseline_mb_per_s or 0) >= mb_per_s
 
 
 def rental(books: Books, spec: RentSpec, details: AwsResolved, endpoint: str | None) -> Rental:
@@ -282,20 +270,13 @@ def _offered(
 
 
 def _words(spec: RentSpec, details: AwsResolved) -> str:
-    requested = details.requested
     zones = [place.zone for place in details.places if place.machine is None]
-    size = f"{details.size_gib:,} GiB"
-    what = {
-        "volume": f"{requested.type} of {size}",
-        "root": f"its root disk, {requested.type} of {size}",
-        "instance-store": f"its own disk of {size}",
-    }[requested.kind]
-    disk = skeleton.disk_words(
-        what, requested.count, spec.stripe, requested.iops, requested.throughput_mib_per_s
-    )
-    disk += _origin_words(spec)
-    spot, where = "spot " if spec.spot else "", skeleton.place_words(zones)
-    return f"{spot}{details.machine.type} in {where} with {disk}; {details.image.name}"
+    return skeleton.offer_words(
+        spec, details.requested, details.size_gib, machine=details.machine.type,
+        where=skeleton.place_words(zones), image=details.image.name,
+        own="its own disk" if details.requested.kind == "instance-store" else None,
+        more=_origin_words(spec),
+    )  # fmt: skip
 
 
 def _warnings(books: Books, spec: RentSpec, details: AwsResolved) -> Iterator[str]:

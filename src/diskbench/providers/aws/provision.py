@@ -4,27 +4,28 @@ from __future__ import annotations
 
 import contextlib
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
 from functools import partial
 
-from diskbench.errors import DiskbenchError, RentalFailed
+from diskbench.errors import DiskbenchError
 from diskbench.model.rental import Which
 from diskbench.providers.aws import requests
 from diskbench.providers.aws.client import AwsClient
 from diskbench.providers.aws.disk_request import AwsZone
-from diskbench.providers.aws.errors import error_code, is_missing, of_state
+from diskbench.providers.aws.errors import error_code, is_missing, of_state, refused
 from diskbench.providers.aws.leases import (
-    AwsInventory,
     Item,
     describe_instance,
     describe_volume,
+    ended_in,
     inventory,
+    live_in,
     note_create,
     tag,
     why_ended,
 )
 from diskbench.providers.aws.requests import AwsOrder
-from diskbench.providers.skeleton.provision import in_first_with_capacity, zones_from
+from diskbench.providers.skeleton.leases import Listed
+from diskbench.providers.skeleton.provision import Provisioned, in_first_with_capacity, zones_from
 from diskbench.providers.waits import Still
 
 Made = tuple[str, requests.Request]
@@ -33,18 +34,7 @@ NEW_THINGS = frozenset({"InvalidKeyPair.NotFound", "InvalidGroup.NotFound"})
 """EC2's codes where a launch names a key pair or group that was made a moment ago."""
 
 
-@dataclass(frozen=True)
-class AwsProvisioned:
-    """A running machine, and its volumes in the same zone, in order; `group` is the lease's own
-    security group."""
-
-    instance: Item
-    volumes: tuple[Item, ...]
-    place: AwsZone
-    group: str | None = None
-
-
-def provision(order: AwsOrder) -> AwsProvisioned:
+def provision(order: AwsOrder) -> Provisioned:
     """The machine and volumes of the lease, made or found; zones are tried in turn.
 
     Raises NoCapacity when every zone lacks capacity, RentalFailed with EC2's reason for a
@@ -55,13 +45,12 @@ def provision(order: AwsOrder) -> AwsProvisioned:
         note_create(order.lease)
         request = requests.import_key_pair(order)
         order.ec2.tried("import_key_pair", request, {"InvalidKeyPair.Duplicate"})
-    own = None if order.spec.security_group else _security_group(order, listing)
-    group = order.spec.security_group or own
-    assert group is not None, "the lease has a group of its own where the user named none"
+    group = order.spec.security_group or _security_group(order, listing)
     here: list[Made] = []
     places = order.details.places
-    held_place = order.details.place_of(listing.live[0]) if listing.live else None
-    made = in_first_with_capacity(
+    live = live_in(listing)
+    held_place = order.details.place_of(live[0]) if live else None
+    return in_first_with_capacity(
         zones_from(places, held_place),
         lambda place: _in_zone(order.at(place), group, place, here),
         lambda: _undo(order, here),
@@ -69,10 +58,9 @@ def provision(order: AwsOrder) -> AwsProvisioned:
         region=order.details.region,
         name=lambda place: place.name,
     )
-    return replace(made, group=own)
 
 
-def _security_group(order: AwsOrder, listing: AwsInventory) -> str:
+def _security_group(order: AwsOrder, listing: Listed) -> str:
     """The lease's own group, open to one network."""
     groups = listing.of("security-group")
     group = str(groups[0]["GroupId"]) if groups else _new_group(order)
@@ -113,7 +101,7 @@ def _new_group(order: AwsOrder) -> str:
     return order.until(ask, what, order.timing.volume_s)
 
 
-def _in_zone(order: AwsOrder, group: str, place: AwsZone, made: list[Made]) -> AwsProvisioned:
+def _in_zone(order: AwsOrder, group: str, place: AwsZone, made: list[Made]) -> Provisioned:
     """Machine and volumes in one zone, running and available; what was made there is added to
     `made`. Raises NoCapacity."""
     made.clear()
@@ -121,10 +109,10 @@ def _in_zone(order: AwsOrder, group: str, place: AwsZone, made: list[Made]) -> A
     machine = order.details.machine.type
     live = [
         item
-        for item in listing.live
+        for item in live_in(listing)
         if item["Placement"]["AvailabilityZone"] == place.zone and item["InstanceType"] == machine
     ]
-    instance = live[0] if live else _launch(order, group, place, len(listing.ended))
+    instance = live[0] if live else _launch(order, group, place, len(ended_in(listing)))
     instance_id = str(instance["InstanceId"])
     made.append(("terminate_instances", {"InstanceIds": [instance_id]}))
     ids = []
@@ -134,10 +122,10 @@ def _in_zone(order: AwsOrder, group: str, place: AwsZone, made: list[Made]) -> A
     running = order.until(
         lambda: _running(order.ec2, instance_id), f"instance {instance_id}", order.timing.instance_s
     )
-    return AwsProvisioned(running, _when_available(order, ids), place)
+    return Provisioned(running, _when_available(order, ids), place)
 
 
-def next_volumes(order: AwsOrder, listing: AwsInventory, place: AwsZone) -> tuple[Item, ...]:
+def next_volumes(order: AwsOrder, listing: Listed, place: AwsZone) -> tuple[Item, ...]:
     """Make or find the volumes of this turn for a machine that runs in `place`."""
     disk = order.volume
     assert disk is not None, "check_swap refuses disks that come with the machine"
@@ -169,7 +157,7 @@ def _launch(order: AwsOrder, group: str, place: AwsZone, generation: int) -> Ite
     return made
 
 
-def _volume(order: AwsOrder, listing: AwsInventory, place: AwsZone, index: int) -> str:
+def _volume(order: AwsOrder, listing: Listed, place: AwsZone, index: int) -> str:
     """Make or find the disk number `index` in this zone; returns its id."""
     name = order.disk_name(index)
     for item in listing.of("volume"):
@@ -210,11 +198,7 @@ def _available(ec2: AwsClient, volume_id: str) -> Item | Still:
         return volume
     if state == "creating":
         return Still(state)
-    raise RentalFailed(
-        f"volume {volume_id} is {state} in place of available",
-        advice="AWS gives no reason for that; the usual one is a key (--kms-key, or the account's "
-        "default for EBS) that may not be used",
-    )
+    raise refused("volume not available", volume_id=volume_id, state=state)
 
 
 def _undo(order: AwsOrder, made: Sequence[Made]) -> None:
@@ -223,7 +207,7 @@ def _undo(order: AwsOrder, made: Sequence[Made]) -> None:
     listing = inventory(order.ec2, Which(order.lease))
     free = [volume for volume in listing.of("volume") if volume["State"] == "available"]
     listed = [
-        *(("terminate_instances", {"InstanceIds": [i["InstanceId"]]}) for i in listing.live),
+        *(("terminate_instances", {"InstanceIds": [i["InstanceId"]]}) for i in live_in(listing)),
         *(("delete_volume", {"VolumeId": volume["VolumeId"]}) for volume in free),
     ]
     for operation, request in [*made, *(one for one in listed if one not in made)]:

@@ -107,7 +107,7 @@ def _entry(described: Item, is_new: bool) -> Item:
     if machine_type.max_disks is not None or is_new:
         entry["max_disks"] = machine_type.max_disks or 1
     if machine_type.local is not None:
-        entry["local"] = machine_type.local.model_dump()
+        entry["local"] = machine_type.local.model_dump(exclude_none=True)
     return entry
 
 

@@ -61,9 +61,11 @@ def tags(claim: Claim, kind: str, lab: str = "") -> list[dict[str, str]]:
 
 
 @dataclass(frozen=True, kw_only=True)
-class AwsOrder(Order[AwsResolved, AwsTiming]):
+class AwsOrder(Order):
     """The AWS resources to make; `ec2` is the API in one region."""
 
+    details: AwsResolved
+    timing: AwsTiming
     ec2: AwsClient
 
     def at(self, place: AwsZone) -> AwsOrder:

@@ -12,14 +12,16 @@ from functools import partial
 from typing import Any
 
 from diskbench.errors import Busy, RentalFailed
+from diskbench.ports import Host
 from diskbench.providers.azure import provision, requests
 from diskbench.providers.azure.client import DISKS, MACHINES, Item
-from diskbench.providers.azure.errors import is_missing
+from diskbench.providers.azure.errors import is_missing, refused
 from diskbench.providers.azure.requests import AzureOrder
 from diskbench.providers.azure.teardown import inside, is_kind
-from diskbench.providers.guest import Guest, GuestDisk, disks
+from diskbench.providers.guest import GuestDisk, disks
 from diskbench.providers.skeleton import handover
 from diskbench.providers.skeleton.cloud import unless_missing
+from diskbench.providers.skeleton.provision import Provisioned
 from diskbench.providers.skeleton.shipped import at
 from diskbench.providers.waits import Still, nap
 from diskbench.units import GIB
@@ -50,7 +52,7 @@ def machine_of(order: AzureOrder) -> handover.Machine:
 
 
 def attach(
-    order: AzureOrder, made: provision.AzureProvisioned, guest: Guest
+    order: AzureOrder, made: Provisioned, guest: Host
 ) -> tuple[tuple[GuestDisk, ...], list[str]]:
     """The disks as they appear in the guest, in order of LUN; with the changes made to reach the
     requested host cache. Raises RentalFailed."""
@@ -125,24 +127,21 @@ def is_of(attached: Item, disk_id: str) -> bool:
 
 
 def _appeared(
-    order: AzureOrder, guest: Guest, disk: Item, lun: int, before: tuple[GuestDisk, ...] | None
+    order: AzureOrder, guest: Host, disk: Item, lun: int, before: tuple[GuestDisk, ...] | None
 ) -> GuestDisk:
     size, unseen = int(disk["properties"]["diskSizeGB"]) * GIB, Still("not seen in the guest yet")
     return order.ask_guest(
-        f"disk {disk['name']}", lambda: find_lun(disks(guest.host), lun, size, before) or unseen
+        f"disk {disk['name']}", lambda: find_lun(disks(guest), lun, size, before) or unseen
     )
 
 
-def swapped(order: AzureOrder) -> provision.AzureProvisioned:
+def swapped(order: AzureOrder) -> Provisioned:
     """The lease's machine and the disks of this turn, once those of earlier turns, which have the
     same LUNs, are gone, by Azure and in the guest; idempotent. Raises RentalFailed."""
     machine, zones = provision.listed_machine(order), order.details.zones
     zone = next((str(zone) for zone in machine.get("zones") or []), None)
     if zones and zone not in zones:
-        raise RentalFailed(
-            f"machine {machine['name']} is in {zone or 'no'} zone, which has no such disk",
-            advice="start a new run",
-        )
+        raise refused("machine in a zone without the disk", machine=machine, zone=zone or "no")
     if earlier := _detached(order):
         with handover.reached(order, machine_of(order)) as guest:
             handover.await_gone(
@@ -158,7 +157,7 @@ def swapped(order: AzureOrder) -> provision.AzureProvisioned:
             unless_missing(partial(provision.delete, order.edge, path), is_missing)
             order.watch.note(f"disk {name} is deleted")
     made = provision.disks_of_turn(order, zone)
-    return provision.AzureProvisioned(provision.running(order), made, zone)
+    return Provisioned(provision.running(order), made, zone)
 
 
 def _detached(order: AzureOrder) -> list[int]:
@@ -197,10 +196,7 @@ def find_lun(
     None while it has not appeared yet. Raises RentalFailed when another disk appeared instead."""
     matches = [disk for disk in guest_disks if is_at_lun(disk, lun)]
     if len(matches) == 1 and before is None:
-        raise RentalFailed(
-            f"{matches[0].node} existed before diskbench could see it appear",
-            advice="nothing was written; start a new run",
-        )
+        raise refused("disk not seen to appear", matches=matches)
     known = frozenset(key for disk in before or () for key in keys(disk))
     return handover.verified(matches, f"LUN {lun}", size_bytes, known, keys=keys)
 

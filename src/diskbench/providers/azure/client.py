@@ -18,14 +18,14 @@ from functools import cached_property, partial
 from typing import Any, TypeVar
 from urllib.parse import quote, urlencode, urlsplit
 
-from diskbench.errors import AccessDenied, Busy, InvalidValue, NotListedYet, Unanswered
+from diskbench.errors import AccessDenied, Busy, NotListedYet, Unanswered
 from diskbench.extras import missing
 from diskbench.model.options import RentSpec
 from diskbench.model.rental import Scope
 from diskbench.ports import RentWatch
 from diskbench.providers import recorder, waits
 from diskbench.providers.azure.disk_request import is_azure
-from diskbench.providers.azure.errors import MISSING, error_code, is_missing, translate
+from diskbench.providers.azure.errors import MISSING, error_code, is_missing, refused, translate
 from diskbench.providers.skeleton.cloud import Sessions, unless_missing
 from diskbench.providers.waits import CloudTiming, nap, repeated
 from diskbench.yaml_lines import packaged
@@ -262,12 +262,7 @@ class AzureSessions(Sessions[Azure]):
             ) from error
         known = (subscription or os.environ.get("AZURE_SUBSCRIPTION_ID") or "").lower()
         if not known:
-            raise InvalidValue(
-                "no Azure subscription: neither --subscription nor AZURE_SUBSCRIPTION_ID is set",
-                advice="set AZURE_SUBSCRIPTION_ID or use --subscription; "
-                "az account show --query id says which you use",
-                field="subscription",
-            )
+            raise refused("no subscription")
         return self.of((known, endpoint), lambda: Azure(known, endpoint))
 
     def of_scope(self, scope: Scope) -> Azure:
@@ -279,11 +274,7 @@ def region_of(spec: RentSpec) -> str:
     # Azure CLI's own name for `az config set defaults.location=`.
     known = spec.region or os.environ.get("AZURE_DEFAULTS_LOCATION")
     if not known:
-        raise InvalidValue(
-            "no Azure region: neither --region nor AZURE_DEFAULTS_LOCATION is set",
-            advice="add --region, such as --region westeurope",
-            field="region",
-        )
+        raise refused("no region")
     return known
 
 

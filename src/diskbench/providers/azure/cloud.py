@@ -9,7 +9,7 @@ from datetime import datetime
 
 from diskbench.catalog.books import Books
 from diskbench.catalog.yaml_loader import Overlay
-from diskbench.errors import DiskbenchError, InvalidValue
+from diskbench.errors import DiskbenchError
 from diskbench.model.finding import Finding, Quota
 from diskbench.model.metrics import CloudMetric
 from diskbench.model.options import RentSpec
@@ -22,6 +22,7 @@ from diskbench.providers.azure.attach import swapped
 from diskbench.providers.azure.client import AzureSessions, AzureTiming
 from diskbench.providers.azure.disk_request import CACHES, AzureResolved, disk_request
 from diskbench.providers.azure.doctor import examine, permissions_of, quotas, rehearse
+from diskbench.providers.azure.errors import refused
 from diskbench.providers.azure.handover import hand_over, metrics
 from diskbench.providers.azure.lookup import AzureLookup
 from diskbench.providers.azure.offer import foresee, rental
@@ -31,9 +32,8 @@ from diskbench.providers.azure.refresh import refreshed
 from diskbench.providers.azure.requests import EXPIRES_TAG, OWNER_TAG, AzureOrder
 from diskbench.providers.cloud_init import age_s
 from diskbench.providers.guest import move_timer
-from diskbench.providers.keys import lease_keys
 from diskbench.providers.networks import caller_cidr
-from diskbench.providers.skeleton.cloud import CloudProvider, requested_disk, today
+from diskbench.providers.skeleton.cloud import CloudProvider, ordered, requested_disk, today
 from diskbench.providers.skeleton.doctor import reported_time
 from diskbench.providers.skeleton.leases import giving_back
 from diskbench.providers.waits import while_looking
@@ -41,16 +41,18 @@ from diskbench.providers.waits import while_looking
 _TIMING = AzureTiming()
 
 
-class AzureProvider(CloudProvider[AzureSessions, AzureTiming]):
+class AzureProvider(CloudProvider):
     """Machines and managed disks of Microsoft Azure, or of an emulator of it."""
 
     name = "azure"
+    sessions: AzureSessions
+    timing: AzureTiming
+    reading: AzureTiming
 
     def __init__(
         self, timing: AzureTiming = _TIMING, ask_caller: Callable[[], str] = caller_cidr
     ) -> None:
-        super().__init__(AzureSessions(), timing)
-        self.ask_caller = ask_caller
+        super().__init__(AzureSessions(), timing, ask_caller)
         self._sent: set[str] = set()
         """The leases for which this process sent a call to make something."""
 
@@ -82,11 +84,7 @@ class AzureProvider(CloudProvider[AzureSessions, AzureTiming]):
         spec, requested = requested_disk(cell, disk_request)
         is_apart = requested.kind == "disk"
         if is_apart and requested.type == "UltraSSD_LRS":
-            raise InvalidValue(
-                f"--disk {requested.type} needs a machine that was made for it",
-                advice="leave it out of a matrix with reuse_host",
-                field="disk",
-            )
+            raise refused("machine made for the disk", requested=requested)
         asked.check_shared_machine(spec, is_apart=is_apart, apart="managed disks")
 
     def swap(self, claim: Claim, rental: Rental, watch: RentWatch) -> Acquired:
@@ -104,11 +102,8 @@ class AzureProvider(CloudProvider[AzureSessions, AzureTiming]):
             requested = details.requested.model_copy(update={"snapshot": rental.spec.snapshot})
             details = details.model_copy(update={"requested": requested})
         edge = self.sessions.of_scope(rental.scope).edge(self.timing, watch, claim.expires_at)
-        keys = lease_keys(watch.secret(), claim.lease_id)
-        return AzureOrder(
-            edge=edge, claim=claim, spec=rental.spec, details=details, keys=keys, watch=watch,
-            timing=self.timing,
-        )  # fmt: skip
+        of_claim = ordered(claim, rental, watch)
+        return AzureOrder(**of_claim, edge=edge, details=details, timing=self.timing)
 
     @while_looking()
     def found(self, scope: Scope) -> Sequence[Found]:

@@ -16,10 +16,11 @@ from diskbench.model.base import Frozen
 from diskbench.model.options import RentSpec
 from diskbench.model.rental import DiskSpec
 from diskbench.providers import asked
+from diskbench.providers.azure.errors import refused
 from diskbench.providers.azure.plugin import PLUGIN, AzureOptions
 from diskbench.providers.networks import is_loopback
 from diskbench.providers.options import NetworkOptions
-from diskbench.providers.skeleton.cloud import RentalDetails
+from diskbench.providers.skeleton.offer import RentalDetails
 from diskbench.providers.skeleton.shipped import read_forms
 
 TEMPORARY = "temp-disk"
@@ -104,18 +105,10 @@ def disk_request(spec: RentSpec | None) -> AzureDiskRequest:
         raise UnknownName("Azure disk type", disk, [*_sold(), ROOT, TEMPORARY], field="disk")
     if disk == "UltraSSD_LRS" and (typed := asked.snapshot_option(spec)):
         # "can only be created as empty disks" (disks-types.md 2026-08-11)
-        raise InvalidValue(
-            f"{typed} cannot be used with --disk {disk}: Azure makes them empty only",
-            advice="leave it out, or measure PremiumV2_LRS",
-            field="disk",
-        )
+        raise refused("Ultra disks of a snapshot", typed=typed, disk=disk)
     azure = AzureOptions.of(spec)
     if azure.performance_plus and azure.performance_tier:
-        raise InvalidValue(
-            "--performance-plus cannot be used with --performance-tier",
-            advice="which limits hold then is not published: leave one of them out",
-            field="performance_plus",
-        )
+        raise refused("performance plus with a tier")
     size_gib = asked.size_asked(spec)
     return checked(_of(spec, "disk", disk), size_gib)
 
@@ -128,11 +121,7 @@ def checked(requested: AzureDiskRequest, size_gib: int) -> AzureDiskRequest:
         return requested
     flag = f"--cache {requested.caching}".lower()
     if requested.type in DATA_ONLY:
-        raise InvalidValue(
-            f"{flag}: {requested.type} has no host cache",
-            advice="leave it out, or use Premium_LRS",
-            field="cache",
-        )
+        raise refused("no host cache", flag=flag, requested=requested)
     if size_gib > MAX_CACHED_GIB:
         raise InvalidValue(
             f"{flag} on {size_gib:,} GiB",
@@ -146,11 +135,7 @@ def _root(spec: RentSpec, root_type: str) -> AzureDiskRequest:
     asked.check_one_root(spec)
     startable = [name for name in _sold() if name not in DATA_ONLY]
     if root_type in DATA_ONLY:
-        raise InvalidValue(
-            f"a machine cannot start from {root_type}",
-            advice=f"use one of {', '.join(startable)}",
-            field="disk",
-        )
+        raise refused("no disk to start from", root_type=root_type, startable=", ".join(startable))
     if root_type and root_type not in startable:
         raise UnknownName("type of an OS disk", root_type, startable, field="disk")
     _FORMS.refuse(spec, "root")
@@ -248,7 +233,6 @@ class AzureResolved(RentalDetails):
     zones: tuple[str, ...]
     subnet: str | None
     ssh_cidr: str | None
-    emulated: bool
     warnings: tuple[str, ...] = ()
     """Warnings for the user before renting."""
 
@@ -262,20 +246,11 @@ def check_form(spec: RentSpec) -> None:
     _FORMS.check(spec, "Azure")
     asked.check_ssh(spec, "a group of yours is")
     if NetworkOptions.of(spec).no_public_ip and spec.subnet is None:
-        raise InvalidValue(
-            "--no-public-ip without --subnet: the machine could not be reached, because the "
-            "network that is made for it has no other members",
-            advice="add --subnet with the id of one that this computer or your jump host reaches",
-            field="no_public_ip",
-        )
+        raise refused("no public address without a subnet")
     url = spec.endpoint_url
     # A bearer token is as good as a password: the SDK sends none in clear text, not even here.
     if url is not None and (urlsplit(url).scheme != "https" or not urlsplit(url).hostname):
-        raise InvalidValue(
-            f"--endpoint-url {url!r}: Azure accepts https only",
-            advice="use https://HOST:PORT, and name its certificate in REQUESTS_CA_BUNDLE",
-            field="endpoint_url",
-        )
+        raise refused("endpoint without https", url=url)
     emulated = url is not None and is_loopback(url)
     asked.check_lab(spec, emulated=emulated, endpoint="https://127.0.0.1:PORT")
 

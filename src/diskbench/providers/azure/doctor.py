@@ -166,7 +166,7 @@ def rehearse(sessions: AzureSessions, rental: Rental, timing: AzureTiming) -> li
                     raise InvalidValue(error.message, advice=error.advice) from error
                 raise
 
-        return DryRun(what, send)
+        return what, send
 
     runs = [run(zone) for zone in details.zones or (None,)]
     return doctor.rehearsed(f"azure {details.region}", runs, advice=_ADVICE, untried=_UNTRIED)

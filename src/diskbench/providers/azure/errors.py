@@ -9,8 +9,8 @@ import ssl
 from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any
 
-from diskbench.errors import AccessDenied, DiskbenchError, HostUnavailable, Throttled, Unanswered
-from diskbench.providers.error_table import CloudError, error_of, error_tables
+from diskbench.errors import AccessDenied, DiskbenchError, Throttled, Unanswered
+from diskbench.providers.error_table import error_of, error_tables, refusals
 
 if TYPE_CHECKING:
     from azure.core.exceptions import AzureError, HttpResponseError
@@ -23,6 +23,7 @@ NO_ROLE_HELPS = (
 )  # fmt: skip
 """What is refused whatever the caller's role permits."""
 MISSING = ("ResourceNotFound", "ResourceGroupNotFound", "NotFound", "ParentResourceNotFound")
+refused = refusals("diskbench.providers.azure")
 TABLE = error_tables("diskbench.providers.azure")["service"]
 """Errors by the service's code."""
 _OF_DEPLOYMENT = frozenset({"InvalidTemplateDeployment", "DeploymentFailed"})
@@ -68,10 +69,7 @@ def translate(error: AzureError, action: str) -> DiskbenchError:
             made.message += f"; it asks to wait {wait_s:,.0f} s"
         return made
     if isinstance(error, sdk.ServiceRequestError) and _is_untrusted(error):
-        return HostUnavailable(
-            f"the certificate of the endpoint is not trusted: {_message_of(error)}",
-            advice="name the authority that signed it in REQUESTS_CA_BUNDLE",
-        )
+        return refused("certificate not trusted", error=_message_of(error))
     return Throttled(
         f"no answer to {action}: {_message_of(error)}",
         look_at="look at the network and --endpoint-url",
@@ -98,7 +96,7 @@ that failed (NicReservedForAnotherVm)."""
 def of_code(code: str, message: str, action: str, *, status: int = 0) -> DiskbenchError:
     """The diskbench error for an Azure code, from an answer or a failed operation."""
     more = {"namespace": action.partition("/")[0]}
-    made = error_of(TABLE, CloudError((code,), message, action, status, more))
+    made = error_of(TABLE, (code,), message, action, status, more)
     if isinstance(made, Unanswered) and (asked := _ASKS_TO_WAIT.search(message)):
         made.retry_after_s = float(asked["seconds"])
     return made

@@ -9,38 +9,38 @@ from datetime import UTC, datetime
 from functools import partial
 from typing import Any
 
-from diskbench.catalog.entry import catalogue
 from diskbench.errors import RentalFailed
 from diskbench.model.expectation import LimitName
 from diskbench.model.metrics import CloudMetric
 from diskbench.model.rental import Acquired, Rental
+from diskbench.ports import Host
 from diskbench.providers.azure import attach, teardown
 from diskbench.providers.azure.client import API, DISKS, AzureClient, Item
 from diskbench.providers.azure.disk_request import ZONE_REDUNDANT, AzureResolved
-from diskbench.providers.azure.provision import AzureProvisioned, power_of, running
+from diskbench.providers.azure.provision import power_of, running
 from diskbench.providers.azure.requests import AzureOrder
 from diskbench.providers.guest import (
     ROOT_DIRECTORY,
-    Guest,
     GuestDisk,
     await_prepared,
     disks,
     said_of_disks,
 )
-from diskbench.providers.skeleton.handover import Seen, acquired, differs, reached, refuse
-from diskbench.providers.skeleton.provision import name_of
+from diskbench.providers.skeleton.handover import acquired, differs, reached, refuse
+from diskbench.providers.skeleton.offer import provisioned
+from diskbench.providers.skeleton.provision import Provisioned, name_of
 from diskbench.providers.skeleton.shipped import at, facts_of
 from diskbench.providers.waits import Still
 from diskbench.units import GIB
 
 
-def hand_over(order: AzureOrder, made: AzureProvisioned) -> Acquired:
+def hand_over(order: AzureOrder, made: Provisioned) -> Acquired:
     """The machine with its verified disk. Raises RentalFailed where it differs from the request."""
     name = order.machine_name
     dead_man = teardown.arm(order, str(made.machine["id"]))
     reach = attach.machine_of(order)
     with reached(order, reach) as guest:
-        seen, cache_changes = _find_disks(order, made, guest)
+        seen, directory, cache_changes = _find_disks(order, made, guest)
         await_prepared(guest, name, order.timing, order.watch)
     details = order.details
     machine = running(order)
@@ -54,15 +54,16 @@ def hand_over(order: AzureOrder, made: AzureProvisioned) -> Acquired:
         why = f"disk {gone[0]} is not listed any more"
         raise RentalFailed(why, advice="another program deleted it")
     measured = [disk for disk in listed.values() if disk is not None]
-    check(details, made.zone, machine, measured)
-    sizes = [disk.size_bytes for disk in seen.disks] or [
+    check(details, made.place, machine, measured)
+    sizes = [disk.size_bytes for disk in seen] or [
         int(disk["properties"]["diskSizeGB"]) * GIB for disk in measured
     ]
     _await_listed(order, names, scheduled=dead_man == teardown.SCHEDULE_MADE)
     more = {"dead_man": dead_man, "cache_changes": cache_changes}
     return acquired(
-        order, reach, seen, size_bytes=sizes[0], path=attach.path, identity=attach.identity,
-        facts=facts(order, made, machine, measured, seen.disks, more),
+        order, reach, seen, directory, size_bytes=sizes[0],
+        path=attach.path, identity=attach.identity,
+        facts=facts(order, made, machine, measured, seen, more),
     )  # fmt: skip
 
 
@@ -84,21 +85,24 @@ def _await_listed(order: AzureOrder, disks: Sequence[str], *, scheduled: bool) -
         order.watch.note(error.message)
 
 
-def _find_disks(order: AzureOrder, made: AzureProvisioned, guest: Guest) -> tuple[Seen, list[str]]:
-    """The disks in the guest, and the changes made to reach the requested host cache."""
+def _find_disks(
+    order: AzureOrder, made: Provisioned, guest: Host
+) -> tuple[tuple[GuestDisk, ...], str | None, list[str]]:
+    """The disks in the guest, the directory where files are measured, and the changes made to reach
+    the requested host cache."""
     requested = order.details.requested
     if requested.kind == "root":
-        return Seen(directory=ROOT_DIRECTORY), []
+        return (), ROOT_DIRECTORY, []
     if requested.kind == "disk":
         guest_disks, changes = attach.attach(order, made, guest)
-        return Seen(guest_disks), changes
+        return guest_disks, None, changes
     guest_disks = order.ask_guest(
-        "its own disks", lambda: attach.find_local(disks(guest.host), requested.count)
+        "its own disks", lambda: attach.find_local(disks(guest), requested.count)
     )
     # A temporary disk that the first boot formatted, and cloud-init mounts, itself or its first
     # partition, is measured through a file on its file system.
-    mounted = said_of_disks(guest.host, "mounted", guest_disks[0].number).text.strip()
-    return Seen(guest_disks, mounted or None), []
+    mounted = said_of_disks(guest, "mounted", guest_disks[0].number).text.strip()
+    return guest_disks, mounted or None, []
 
 
 def check(details: AzureResolved, zone: str | None, machine: Item, disks: Sequence[Item]) -> None:
@@ -127,7 +131,7 @@ def _of_machine(details: AzureResolved, zone: str | None, machine: Item) -> Iter
 
 def _of_disk(details: AzureResolved, zone: str | None, disk: Item) -> Iterator[str]:
     requested, what = details.requested, f"disk {disk['name']}"
-    iops, mb_per_s = provisioned(details)
+    iops, mb_per_s = provisioned("azure", requested.spec(details.size_gib))
     reported = facts_of(disk, API["disk"])
     yield from differs(what, "type", requested.type, reported["type"])
     yield from differs(what, "size in GiB", details.size_gib, reported["size_gib"])
@@ -157,27 +161,9 @@ def _attached(details: AzureResolved, machine: Item, disks: Sequence[Item]) -> I
         yield from differs(what, "host cache", requested.caching, cache)
 
 
-def provisioned(details: AzureResolved) -> tuple[float | None, float | None]:
-    """The provisioned IOPS and MB/s of a disk where they are sold separately; None where they
-    follow from the size (Azure then reports the tier's figures)."""
-    requested = details.requested
-    if requested.kind == "local":
-        return None, None
-    entry = catalogue("azure").disks[requested.type]
-
-    def of(value: float | None, name: str) -> float | None:
-        quantity = getattr(entry, name)
-        if value is not None or quantity is None or not quantity.provisioned:
-            return value
-        default: float | None = quantity.default_value(details.size_gib)
-        return default
-
-    return of(requested.iops, "iops"), of(requested.mb_per_s, "throughput")
-
-
 def facts(
     order: AzureOrder,
-    made: AzureProvisioned,
+    made: Provisioned,
     machine: Item,
     disks: Sequence[Item],
     guest_disks: Sequence[GuestDisk],
@@ -193,7 +179,7 @@ def facts(
         **facts_of(machine, API["machine"]),
         "subscription": order.edge.azure.subscription,
         "region": details.region,
-        "zone": made.zone,
+        "zone": made.place,
         "image": details.image.name,
         "architecture": size.arch,
         "disk_interface": seen if nodes else (controller or size.interface).lower(),

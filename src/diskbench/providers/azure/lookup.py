@@ -20,7 +20,7 @@ from diskbench.providers.azure.disk_request import (
     AzureResolved,
     Interface,
 )
-from diskbench.providers.azure.errors import is_missing
+from diskbench.providers.azure.errors import is_missing, refused
 from diskbench.providers.azure.policy import check_registrations
 from diskbench.providers.azure.requests import INSIDE
 from diskbench.providers.networks import ssh_cidr
@@ -46,10 +46,7 @@ class AzureLookup:
     def sold(self) -> machines.Offer:
         sold = machines.offer(self.region, resource_skus(self.edge, self.region))
         if not sold.machines:
-            raise InvalidValue(
-                f"Azure sells no machines in {self.region!r} to this subscription",
-                advice="az account list-locations --query [].name lists the regions",
-            )
+            raise refused("nothing sold in the region", region=self.region)
         return sold
 
     def resolved(self) -> AzureResolved:
@@ -146,11 +143,7 @@ class AzureLookup:
         for machine in machines.candidates(self.known, bootable, need, requested, left):
             if self._zones(machine) is not None:
                 return machine
-        raise InvalidValue(
-            f"no machine that {self.region} sells to this subscription sustains "
-            f"{need.iops:,.0f} IOPS and {need.mb_per_s:,.0f} MB/s to {requested.count} disks",
-            advice="choose one with --instance-type: its limit is measured then",
-        )
+        raise refused("no machine for the disk", region=self.region, need=need, requested=requested)
 
     def _size_gib(self, image: AzureImage, machine: AzureMachine) -> int:
         """The size of the disk; for an OS disk the image's size unless one is given."""
@@ -160,9 +153,8 @@ class AzureLookup:
         image_gib = image.os_gib or disk_request.DEFAULT_OS_GIB
         size = requested.size_gib or image_gib
         if requested.kind == "root" and size < image_gib:
-            raise InvalidValue(
-                f"an OS disk of {size} GiB is smaller than its image",
-                advice=f"{image.name} needs {image_gib} GiB or more",
+            raise refused(
+                "OS disk smaller than its image", size=size, image=image, image_gib=image_gib
             )
         disk_request.checked(requested, size)
         return size
@@ -210,9 +202,7 @@ class AzureLookup:
         if zone is not None:
             both = self.sold.zones(machine.size, self.requested.type)
             raise UnknownName(" that ".join(what), zone, both, field="zone")
-        raise InvalidValue(
-            f"no {' '.join(what)}", advice="choose another --instance-type or --region"
-        )
+        raise refused("no such machines", what=" ".join(what))
 
 
 def _too_little_quota(
@@ -255,22 +245,14 @@ def find_image(edge: AzureClient, region: str, typed: str | None, arch: str) -> 
         return AzureImage(name=name.rpartition("/")[2], reference=reference)
     gallery = _GALLERY.fullmatch(name)
     if not gallery and not _OWN.fullmatch(name):
-        raise InvalidValue(
-            f"--image {typed!r} is not an image",
-            advice=f"give {', '.join(_KNOWN)}, Publisher:Offer:Sku:Version or the id of an image",
-            field="image",
-        )
+        raise refused("no form of an image", typed=typed, known=", ".join(_KNOWN))
     try:
         if gallery:
             return _of_gallery(edge, name, gallery["image"], gallery["version"])
         image = edge.get(name)
     except DiskbenchError as error:
         if is_missing(error):
-            raise InvalidValue(
-                f"there is no image {name}: {error.message}",
-                advice="az image list, az sig image-version list",
-                field="image",
-            ) from error
+            raise refused("no such image", name=name, error=error) from error
         raise
     return AzureImage(
         name=name.rpartition("/")[2],
@@ -293,9 +275,8 @@ def _of_marketplace(edge: AzureClient, region: str, urn: str) -> AzureImage:
         image = edge.get(f"{where}/{version}")
     except DiskbenchError as error:
         if is_missing(error) or isinstance(error, InvalidValue):
-            raise InvalidValue(
-                f"there is no image {urn} in {region}: {error.message}",
-                advice="az vm image list --all lists those of a publisher",
+            raise refused(
+                "no such image in the region", urn=urn, region=region, error=error
             ) from error
         raise
     name = f"{publisher}:{offer}:{sku}:{version}"
@@ -335,13 +316,7 @@ def _accepted_plan(
         return None
     plan = {key: str(described[key]) for key in ("name", "product", "publisher")}
     if not at(edge.get(edge.path(kind=_TERMS.format(**plan))), "properties.accepted"):
-        raise InvalidValue(
-            f"the terms of image {image} are not accepted in this subscription",
-            advice="read and accept them: az vm image terms accept --publisher "
-            f"{plan['publisher']} --offer {plan['product']} --plan {plan['name']}; or choose "
-            "another --image",
-            field="image",
-        )
+        raise refused("terms not accepted", image=image, plan=plan)
     return plan
 
 

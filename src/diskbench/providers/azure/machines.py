@@ -27,6 +27,7 @@ from diskbench.providers.azure.disk_request import (
     DiskPath,
     Interface,
 )
+from diskbench.providers.azure.errors import refused
 from diskbench.providers.skeleton.offer import BOTTLENECK, MIN_VCPUS, Needs
 from diskbench.units import GIB
 
@@ -165,11 +166,7 @@ def check_support(machine: AzureMachine, requested: AzureDiskRequest, sold: Sequ
         if is_refused:
             raise InvalidValue(why, advice=advice)
     if requested.kind == "disk" and requested.count > machine.max_disks:
-        raise InvalidValue(
-            f"--count {requested.count} on {machine.size}",
-            advice=f"it takes {machine.max_disks}",
-            field="count",
-        )
+        raise refused("more disks than the machine takes", requested=requested, machine=machine)
 
 
 def _zones(sku: Sku) -> tuple[str, ...]:
@@ -272,8 +269,9 @@ def too_small(
     machine: AzureMachine, need: Needs, requested: AzureDiskRequest, better: str | None
 ) -> str | None:
     """Why a machine chosen by the user would limit the measurement; None when it does not."""
-    if not need.iops and not need.mb_per_s:
+    if not any(need):
         return None
+    iops, mb_per_s = need
     instead = f"; {better} is large enough" if better and better != machine.size else ""
     cached = {"cached": machine.cached} if requested.is_cached else {}
     for name, path in {"uncached": machine.uncached, **cached}.items():
@@ -282,10 +280,10 @@ def too_small(
                 f"Azure names no {name} limit for {machine.size}: it, and not the "
                 f"disk, may be the bottleneck{instead}"
             )
-        if path.iops < need.iops or path.mb_per_s < need.mb_per_s:
+        if path.iops < iops or path.mb_per_s < mb_per_s:
             return (
                 f"{machine.size} sustains {path.iops:,.0f} IOPS and {path.mb_per_s:,.0f} MB/s "
-                f"({name}), the disk needs {need.iops:,.0f} and {need.mb_per_s:,.0f} of its "
+                f"({name}), the disk needs {iops:,.0f} and {mb_per_s:,.0f} of its "
                 f"machine: {BOTTLENECK}{instead}"
             )
     return None
@@ -306,11 +304,11 @@ def _is_fit(machine: AzureMachine, need: Needs, requested: AzureDiskRequest) -> 
 
 def _sustains(machine: AzureMachine, need: Needs, requested: AzureDiskRequest) -> bool:
     """Whether the machine's paths sustain the disk; a cached path without a figure is taken."""
-    path, cached = machine.uncached, machine.cached
-    good = (path.iops or 0) >= need.iops and (path.mb_per_s or 0) >= need.mb_per_s
+    path, cached, (iops, mb_per_s) = machine.uncached, machine.cached, need
+    good = (path.iops or 0) >= iops and (path.mb_per_s or 0) >= mb_per_s
     if not requested.is_cached or cached.iops is None or cached.mb_per_s is None:
         return good
-    return good and cached.iops >= need.iops and cached.mb_per_s >= need.mb_per_s
+    return good and cached.iops >= iops and cached.mb_per_s >= mb_per_s
 
 
 NAMES: dict[Interface, str] = {"scsi": "SCSI", "nvme": "NVMe"}

@@ -55,23 +55,18 @@ def _offered(
 
 
 def _words(spec: RentSpec, details: AzureResolved) -> str:
-    requested, zones = details.requested, details.zones
-    size = f"{details.size_gib:,} GiB"
-    what = {
-        "disk": f"{requested.type} of {size}",
-        "root": f"its OS disk, {requested.type} of {size}",
-        "local": f"its own disk of {size}",
-    }[requested.kind]
-    iops, mb_per_s = requested.iops, requested.mb_per_s
-    what = offer.disk_words(what, requested.count, spec.stripe, iops, mb_per_s, "MB/s")
-    what += offer.OF_FILL if spec.snapshot_of_fill else ""
-    what += f", tier {requested.tier}" if requested.tier else ""
-    what += ", performance plus" if requested.plus else ""
-    what += ", bursting on demand" if requested.bursting else ""
-    what += f", host cache {requested.caching}" if requested.caching is not None else ""
-    where = f"{details.region} zone {offer.place_words(zones)}" if zones else details.region
-    spot = "spot " if spec.spot else ""
-    return f"{spot}{details.machine.size} in {where} with {what}; {details.image.name}"
+    requested, zones, region = details.requested, details.zones, details.region
+    more = offer.OF_FILL if spec.snapshot_of_fill else ""
+    more += f", tier {requested.tier}" if requested.tier else ""
+    more += ", performance plus" if requested.plus else ""
+    more += ", bursting on demand" if requested.bursting else ""
+    more += f", host cache {requested.caching}" if requested.caching is not None else ""
+    return offer.offer_words(
+        spec, requested, details.size_gib, machine=details.machine.size,
+        where=f"{region} zone {offer.place_words(zones)}" if zones else region,
+        image=details.image.name, own="its own disk" if requested.kind == "local" else None,
+        more=more, root="OS disk", unit="MB/s",
+    )  # fmt: skip
 
 
 def _warnings(books: Books, spec: RentSpec, details: AzureResolved) -> Iterator[str]:

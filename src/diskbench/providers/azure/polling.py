@@ -8,8 +8,8 @@ from typing import Any
 
 from azure.mgmt.core.polling.arm_polling import ARMPolling
 
-from diskbench.errors import RentalFailed
 from diskbench.ports import RentWatch
+from diskbench.providers.azure.errors import refused
 from diskbench.providers.waits import CloudTiming, nap
 
 
@@ -49,8 +49,7 @@ class WatchedPolling(ARMPolling):
 
     def _sleep(self, delay: float) -> None:
         if time.monotonic() + delay > self.deadline:
-            raise RentalFailed(
-                f"{self.what} took longer than {self.limit_s:g} s: {self.status()}",
-                advice="try again, or another --zone or --instance-type",
+            raise refused(
+                "operation too slow", what=self.what, limit_s=self.limit_s, state=self.status()
             )
         nap(delay, self.timing, self.watch)

@@ -6,7 +6,6 @@ from __future__ import annotations
 import contextlib
 import logging
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
 
 from diskbench.errors import (
     AccessDenied,
@@ -18,8 +17,10 @@ from diskbench.errors import (
 )
 from diskbench.providers.azure import requests
 from diskbench.providers.azure.client import DISKS, MACHINES, AzureClient, Item, Query, kind_of
+from diskbench.providers.azure.errors import refused
 from diskbench.providers.azure.requests import AzureOrder, Part, group_name
 from diskbench.providers.skeleton.provision import (
+    Provisioned,
     disk_kind,
     in_first_with_capacity,
     name_of,
@@ -68,16 +69,7 @@ def _statuses(machine: Item) -> list[Item]:
     return at(machine, "properties.instanceView.statuses") or []
 
 
-@dataclass(frozen=True)
-class AzureProvisioned:
-    """A running machine, and its disks in the same zone, in order."""
-
-    machine: Item
-    disks: tuple[Item, ...]
-    zone: str | None
-
-
-def provision(order: AzureOrder) -> AzureProvisioned:
+def provision(order: AzureOrder) -> Provisioned:
     """The machine and disks of the lease, made or found; zones are tried in order. Raises
     NoCapacity when every zone lacks capacity, RentalFailed with Azure's reason for what failed."""
     _group(order)
@@ -101,7 +93,7 @@ def _group(order: AzureOrder) -> None:
     order.watch.note(f"created resource group {order.group}")
 
 
-def _in_zone(order: AzureOrder, zone: str | None) -> AzureProvisioned:
+def _in_zone(order: AzureOrder, zone: str | None) -> Provisioned:
     """Machine and disks in one zone. Raises NoCapacity."""
     network = requests.network(order)
     # An interface is deleted with its machine: the next zone may need a new one.
@@ -114,7 +106,7 @@ def _in_zone(order: AzureOrder, zone: str | None) -> AzureProvisioned:
     note = f"{machine.words} is being made: {order.details.machine.size}{in_zone}"
     put(order, machine, order.timing.machine_s, note)
     disks = disks_of_turn(order, zone)
-    return AzureProvisioned(running(order), disks, zone)
+    return Provisioned(running(order), disks, zone)
 
 
 def disks_of_turn(order: AzureOrder, zone: str | None) -> tuple[Item, ...]:
@@ -173,10 +165,7 @@ def listed_machine(order: AzureOrder) -> Item:
     """The lease's machine. Raises RentalFailed where Azure does not list it, or it has ended."""
     machine = alive(order)
     if machine is None:
-        raise RentalFailed(
-            f"machine {order.machine_name} is not listed any more",
-            advice="another program deleted it: start a new run",
-        )
+        raise refused("machine not listed", order=order)
     return machine
 
 

@@ -57,9 +57,11 @@ def tags(claim: Claim, lab: str = "") -> dict[str, str]:
 
 
 @dataclass(frozen=True, kw_only=True)
-class AzureOrder(skeleton.Order[AzureResolved, AzureTiming]):
+class AzureOrder(skeleton.Order):
     """The Azure resources to make; `edge` calls Resource Manager in one subscription."""
 
+    details: AzureResolved
+    timing: AzureTiming
     edge: AzureClient
 
     @property

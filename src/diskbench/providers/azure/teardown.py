@@ -87,15 +87,15 @@ def release(edge: AzureClient, which: Which, *, just_made: bool = False) -> None
     group is deleted with its content, so a group with a resource of somebody else stays: its
     machine and disks are deleted, and the failure names the foreign resource."""
 
-    def list_lease(_: Collection[str]) -> Listed[Item]:
+    def list_lease(_: Collection[str]) -> Listed:
         groups = {group_kind_and_name(group): group for group in _groups(edge, which)}
         copied = which.copied  # a group's name is unique in the subscription
         return parted(groups, lambda name, group: name in copied if copied else is_ours(group))
 
-    def unlisted_s(first: Listed[Item]) -> float | None:
+    def unlisted_s(first: Listed) -> float | None:
         return edge.timing.settle_s if just_made and not first.meant else None
 
-    def give_back(listing: Listed[Item], failures: Failures) -> None:
+    def give_back(listing: Listed, failures: Failures) -> None:
         for name, group in listing.meant.items():
             if why := _give_back(edge, which, group):
                 failures[name] = why

@@ -151,11 +151,11 @@ class FakeProvider:
     ) -> None:
         which = Which(lease_id, made, copied)
 
-        def list_lease(_: Collection[str]) -> Listed[dict[str, Any]]:
+        def list_lease(_: Collection[str]) -> Listed:
             carrying = dict(_of_lease(lease_id, named=False))
             return parted(carrying, lambda name, _: which.takes(name, name))
 
-        def give_back(listing: Listed[dict[str, Any]], failures: Failures) -> None:
+        def give_back(listing: Listed, failures: Failures) -> None:
             for name, tags in sorted(listing.meant.items(), key=lambda entry: -_order(entry[0])):
                 try:
                     _raise_fault("release", str(tags.get("zone")))

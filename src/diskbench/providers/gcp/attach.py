@@ -14,13 +14,14 @@ from collections.abc import Callable, Iterable, Sequence
 
 from diskbench.errors import DiskbenchError, RentalFailed
 from diskbench.model.rental import Which
+from diskbench.ports import Host
 from diskbench.providers.gcp import leases, requests
 from diskbench.providers.gcp.client import Item, change, last
 from diskbench.providers.gcp.disk_request import LOCAL_SSD_GIB, tunnel
-from diskbench.providers.gcp.errors import exists_already, is_busy, is_missing
-from diskbench.providers.gcp.provision import GcpProvisioned, ended, in_zone, unless_there
+from diskbench.providers.gcp.errors import exists_already, is_busy, is_missing, refused
+from diskbench.providers.gcp.provision import ended, in_zone, unless_there
 from diskbench.providers.gcp.requests import GcpOrder
-from diskbench.providers.guest import Guest, GuestDisk, disks
+from diskbench.providers.guest import GuestDisk, disks
 from diskbench.providers.skeleton.handover import (
     Machine,
     check_size,
@@ -28,26 +29,23 @@ from diskbench.providers.skeleton.handover import (
     keys_of,
     verified,
 )
-from diskbench.providers.skeleton.leases import listed_in_time
-from diskbench.providers.skeleton.provision import name_of
+from diskbench.providers.skeleton.leases import Listed, listed_in_time
+from diskbench.providers.skeleton.provision import Provisioned, name_of
 from diskbench.providers.waits import Still
 from diskbench.units import GIB
 
 
-def alive(order: GcpOrder, made: GcpProvisioned) -> Item:
+def alive(order: GcpOrder, made: Provisioned) -> Item:
     """The machine's present state. Raises RentalFailed when it no longer runs."""
-    instance = leases.describe(order.compute, "instances", made.zone, order.machine_name)
+    instance = leases.describe(order.compute, "instances", made.place, order.machine_name)
     if instance is None:
-        raise RentalFailed(
-            f"instance {leases.place(made.instance)} is not there any more",
-            advice="another program deleted it: start a new run",
-        )
+        raise refused("machine gone", leases=leases.place(made.machine))
     if instance.get("status") not in leases.LIVE:
         raise ended(instance)
     return instance
 
 
-def machine_of(order: GcpOrder, made: GcpProvisioned) -> Machine:
+def machine_of(order: GcpOrder, made: Provisioned) -> Machine:
     """The machine, and how to connect to it: at its public address, else its private one."""
 
     def ask() -> str | Still:
@@ -64,11 +62,11 @@ def machine_of(order: GcpOrder, made: GcpProvisioned) -> Machine:
 
     name, details = order.machine_name, order.details
     address = order.until(ask, f"address of {name}", order.timing.instance_s)
-    through = tunnel(details.project, made.zone, name) if details.reach == "iap" else None
+    through = tunnel(details.project, made.place, name) if details.reach == "iap" else None
     return Machine(name, address, order.access(address, details.image.user, through), going)
 
 
-def attach(order: GcpOrder, made: GcpProvisioned, guest: Guest) -> tuple[GuestDisk, ...]:
+def attach(order: GcpOrder, made: Provisioned, guest: Host) -> tuple[GuestDisk, ...]:
     """Attach the disks and return them as the guest sees them, in order. Raises RentalFailed."""
     names = [order.device_name(index) for index in range(len(made.disks))]
     device_names = {str(one.get("deviceName")) for one in alive(order, made).get("disks", [])}
@@ -81,7 +79,7 @@ def attach(order: GcpOrder, made: GcpProvisioned, guest: Guest) -> tuple[GuestDi
     )
 
 
-def local_ssds(order: GcpOrder, made: GcpProvisioned, guest: Guest) -> tuple[GuestDisk, ...]:
+def local_ssds(order: GcpOrder, made: Provisioned, guest: Host) -> tuple[GuestDisk, ...]:
     """The requested local disks of the machine, each as large as Google says of this machine."""
     requested = order.details.requested
     sizes_gib = [
@@ -90,11 +88,11 @@ def local_ssds(order: GcpOrder, made: GcpProvisioned, guest: Guest) -> tuple[Gue
         if disk.get("type") == "SCRATCH" and disk.get("diskSizeGb")
     ]
     size_gib = sizes_gib[0] if sizes_gib else order.details.machine.local_ssd_gib
-    shown = order.ask_guest("its disks", lambda: disks(guest.host))
+    shown = order.ask_guest("its disks", lambda: disks(guest))
     return find_local(shown, requested.count, requested.interface or "nvme", size_gib)
 
 
-def _attach_one(order: GcpOrder, made: GcpProvisioned, index: int) -> None:
+def _attach_one(order: GcpOrder, made: Provisioned, index: int) -> None:
     disk, name = made.disks[index], order.device_name(index)
     what, attempt = f"disk {disk['name']}", 0
 
@@ -108,10 +106,10 @@ def _attach_one(order: GcpOrder, made: GcpProvisioned, index: int) -> None:
                     advice="give the lease back and start a new run",
                 )
             if not attachment.get("autoDelete"):
-                request = requests.set_auto_delete(order, made.zone, index)
+                request = requests.set_auto_delete(order, made.place, index)
                 _change(order, "setDiskAutoDelete", request, f"disk {name}")
             return True
-        request = requests.attach_disk(order, made.zone, index, attempt)
+        request = requests.attach_disk(order, made.place, index, attempt)
         attempt += 1
         try:
             _change(order, "attachDisk", request, what)
@@ -127,15 +125,12 @@ def _attach_one(order: GcpOrder, made: GcpProvisioned, index: int) -> None:
     order.watch.note(f"{what} is attached as {name}")
 
 
-def _refuse_elsewhere(order: GcpOrder, made: GcpProvisioned, name: str) -> None:
+def _refuse_elsewhere(order: GcpOrder, made: Provisioned, name: str) -> None:
     """Raise RentalFailed when another machine has the disk."""
-    disk = leases.describe(order.compute, "disks", order.disk_scope(made.zone), name) or {}
+    disk = leases.describe(order.compute, "disks", order.disk_scope(made.place), name) or {}
     others = [last(str(user)) for user in disk.get("users", [])]
     if others and order.machine_name not in others:
-        raise RentalFailed(
-            f"disk {name} is attached to {others[0]}, not to {order.machine_name}",
-            advice="give the lease back and start a new run",
-        )
+        raise refused("disk of another machine", name=name, others=others, order=order)
 
 
 def _change(order: GcpOrder, method: str, request: requests.Request, what: str) -> None:
@@ -144,7 +139,7 @@ def _change(order: GcpOrder, method: str, request: requests.Request, what: str) 
 
 
 def _appeared(
-    order: GcpOrder, guest: Guest, name: str, size_gib: int, before: tuple[GuestDisk, ...] | None
+    order: GcpOrder, guest: Host, name: str, size_gib: int, before: tuple[GuestDisk, ...] | None
 ) -> GuestDisk:
     known = with_unique_identity(before) if before is not None else None
     size_bytes, link = size_gib * GIB, f"{_LINK}{name}"
@@ -152,7 +147,7 @@ def _appeared(
 
     def ask() -> GuestDisk | Still:
         nonlocal unlinked_since
-        guest_disks = disks(guest.host)
+        guest_disks = disks(guest)
         if (ours := find_disk(guest_disks, name, size_bytes, known)) is not None:
             return ours
         bare = without_link(guest_disks, size_bytes, known)
@@ -167,23 +162,22 @@ def _appeared(
     return order.ask_guest(f"disk {name}", ask)
 
 
-def swapped(order: GcpOrder) -> GcpProvisioned:
+def swapped(order: GcpOrder) -> Provisioned:
     """The lease's machine and the disks of this turn; idempotent. Raises RentalFailed."""
     listing = leases.inventory(order.compute, Which(order.lease))
     zone = _zone(order, listing)
     count = order.disk.count if order.disk else 0
-    disks = listing.of("disks")
-    earlier = tuple(item for item in disks if order.is_earlier(str(item["name"]), count))
-    for disk in earlier:
+    disks = ((told, disk) for told, disk in listing.meant.items() if told.startswith("disk "))
+    earlier = Listed({told: disk for told, disk in disks if order.is_earlier(disk["name"], count)})
+    for disk in earlier.of("disk"):
         _detach(order, zone, str(disk["name"]))
     failures: dict[str, str] = {}
     leases.give_back(order.compute, order.lease, "disks", earlier, failures)
     if failures:
         reasons = "; ".join(f"{what}: {why}" for what, why in failures.items())
         raise RentalFailed(f"not deleted: {reasons}", advice="it goes with its machine")
-    deleted = [f"disk {leases.place(disk)}" for disk in earlier]
     lag, which = leases.lag_of(order.compute), Which(order.lease)
-    listed_in_time(lambda _: leases.inventory(order.compute, which), deleted, lag)
+    listed_in_time(lambda _: leases.inventory(order.compute, which), earlier.meant, lag)
     return in_zone(order, zone)
 
 
@@ -210,22 +204,17 @@ def snapshot(order: GcpOrder, fill: Callable[[], None]) -> str:
     return f"projects/{project}/global/snapshots/{name}"
 
 
-def _zone(order: GcpOrder, listing: leases.GcpInventory) -> str:
+def _zone(order: GcpOrder, listing: Listed) -> str:
     """The machine's zone. Raises RentalFailed when no machine runs, or its zone does not offer
     the disk."""
-    if not listing.live:
-        if stopped := listing.of("instances"):
+    live = leases.live_in(listing)
+    if not live:
+        if stopped := listing.of("instance"):
             raise ended(stopped[0])
-        raise RentalFailed(
-            f"instance {order.machine_name} is not listed any more",
-            advice="another program deleted it: start a new run",
-        )
-    zone = leases.scope_of(listing.live[0])
+        raise refused("machine not listed", order=order)
+    zone = leases.scope_of(live[0])
     if zone not in order.details.zones:
-        raise RentalFailed(
-            f"{order.machine_name} is in {zone}, where such a disk cannot be rented",
-            advice="start a new run",
-        )
+        raise refused("machine in a zone without the disk", order=order, zone=zone)
     return zone
 
 

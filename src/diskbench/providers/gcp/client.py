@@ -18,12 +18,12 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
 
-from diskbench.errors import AccessDenied, InvalidValue, Throttled
+from diskbench.errors import AccessDenied, Throttled
 from diskbench.extras import missing
 from diskbench.model.rental import Scope
 from diskbench.ports import RentWatch
 from diskbench.providers import recorder
-from diskbench.providers.gcp.errors import LOG_IN, is_missing, of_operation, translate
+from diskbench.providers.gcp.errors import LOG_IN, is_missing, of_operation, refused, translate
 from diskbench.providers.skeleton.cloud import Sessions, unless_missing
 from diskbench.providers.waits import ANSWER_S, CloudTiming, Still, repeated, until
 from diskbench.yaml_lines import packaged
@@ -38,13 +38,41 @@ KEY_FILE_VARIABLE = "GOOGLE_APPLICATION_CREDENTIALS"
 @dataclass(frozen=True)
 class Login:
     """Credentials and their endpoint. `endpoint` is None for Google's own, `universe` the domain
-    of the credentials' cloud; `emulated` marks an endpoint that is not Google's."""
+    of the credentials' cloud; `emulated` marks an endpoint that is not Google's. Threads may
+    share it: a client's transport is a session of requests with a pool of connections, which Google
+    calls safe to share between threads (googleapis/python-bigquery, docs/index.rst, 2020)."""
 
     project: str
     endpoint: str | None
     universe: str
     emulated: bool
     credentials: Any = field(repr=False)
+    refused: threading.Event = field(default_factory=threading.Event, repr=False, compare=False)
+    _clients: dict[str, Any] = field(default_factory=dict, repr=False, compare=False)
+    _lock: threading.Lock = field(default_factory=threading.Lock, repr=False, compare=False)
+
+    def client(self, collection: str) -> Any:  # noqa: ANN401 - the SDK has no common class
+        """One client per collection."""
+        with self._lock:
+            if collection not in self._clients:
+                from google.api_core.client_options import ClientOptions
+                from google.cloud import compute_v1
+
+                made = getattr(compute_v1, f"{_name(collection)}Client")
+                client = self._clients[collection] = made(
+                    credentials=self.credentials,
+                    client_options=ClientOptions(
+                        api_endpoint=self.endpoint, universe_domain=self.universe
+                    ),
+                )
+                record(client.transport._session)  # noqa: SLF001 - the SDK has no hook of its own
+            return self._clients[collection]
+
+    def close(self) -> None:
+        """Close the connections of all clients."""
+        with self._lock:
+            for client in self._clients.values():
+                client.transport.close()
 
 
 def log_in(project: str | None, endpoint: str | None) -> Login:
@@ -66,12 +94,7 @@ def log_in(project: str | None, endpoint: str | None) -> Login:
         default_project = os.environ.get(PROJECT_VARIABLE)
     project_id = project or default_project
     if not project_id:
-        raise InvalidValue(
-            f"no Google Cloud project: neither --project nor {PROJECT_VARIABLE} nor the "
-            "credentials name one",
-            advice="add --project, or: gcloud config set project PROJECT",
-            field="project",
-        )
+        raise refused("no project", project_variable=PROJECT_VARIABLE)
     universe = str(getattr(credentials, "universe_domain", UNIVERSE))
     emulated = endpoint is not None and not is_google(endpoint, universe)
     if in_the_clear and not anonymous:
@@ -139,55 +162,15 @@ _CHANGES = frozenset({"insert", "delete", "attachDisk", "detachDisk", "setDiskAu
 
 
 @dataclass(frozen=True)
-class ComputeSession:
-    """One login with its clients. Threads may share it: a client's transport is a session of
-    requests with a pool of connections, which Google calls safe to share between threads
-    (googleapis/python-bigquery, docs/index.rst, 2020)."""
-
-    login: Login
-    refused: threading.Event = field(default_factory=threading.Event, repr=False, compare=False)
-    _clients: dict[str, Any] = field(default_factory=dict, repr=False, compare=False)
-    _lock: threading.Lock = field(default_factory=threading.Lock, repr=False, compare=False)
-
-    def client(self, collection: str) -> Any:  # noqa: ANN401 - the SDK has no common class
-        """One client per collection."""
-        with self._lock:
-            if collection not in self._clients:
-                from google.api_core.client_options import ClientOptions
-                from google.cloud import compute_v1
-
-                made = getattr(compute_v1, f"{_name(collection)}Client")
-                client = self._clients[collection] = made(
-                    credentials=self.login.credentials,
-                    client_options=ClientOptions(
-                        api_endpoint=self.login.endpoint, universe_domain=self.login.universe
-                    ),
-                )
-                record(client.transport._session)  # noqa: SLF001 - the SDK has no hook of its own
-            return self._clients[collection]
-
-    def close(self) -> None:
-        """Close the connections of all clients."""
-        with self._lock:
-            for client in self._clients.values():
-                client.transport.close()
-
-
-@dataclass(frozen=True)
 class Compute:
     """The Compute Engine API of one project, at Google's public endpoint or at another.
 
     `watch` is checked before a call is repeated.
     """
 
-    session: ComputeSession
+    login: Login
     timing: GceTiming
     watch: RentWatch | None = None
-
-    @property
-    def login(self) -> Login:
-        """The credentials, and their endpoint."""
-        return self.session.login
 
     @property
     def project(self) -> str:
@@ -196,7 +179,7 @@ class Compute:
 
     def watched(self, watch: RentWatch) -> Compute:
         """The same API with a `watch` that can stop it."""
-        return Compute(self.session, self.timing, watch)
+        return Compute(self.login, self.timing, watch)
 
     def call(self, collection: str, method: str, request: Item | None = None) -> Item:
         """Send one request and return the answer; throttled requests are repeated with backoff and
@@ -245,12 +228,12 @@ class Compute:
             message = form.from_json(json.dumps({"project": self.project, **(request or {})}))
             name = _snake(method) + ("_unary" if method in _CHANGES else "")
             try:
-                send = getattr(self.session.client(collection), name)
+                send = getattr(self.login.client(collection), name)
                 return read(send(request=message, retry=None, timeout=self.timing.call_s))
             except Exception as error:  # noqa: BLE001 - `translate` raises what is a fault of ours
                 translated = translate(error, f"compute.{collection}.{method}")
                 if isinstance(translated, AccessDenied):
-                    self.session.refused.set()
+                    self.login.refused.set()
                 raise translated from translated.__cause__ or error
 
         return repeated(once, self.timing, self.watch)
@@ -277,7 +260,7 @@ class Compute:
         return pages
 
 
-class GcpSessions(Sessions[ComputeSession]):
+class GcpSessions(Sessions[Login]):
     """The sessions of one provider, by project and endpoint."""
 
     def at(self, project: str | None, endpoint: str | None, timing: GceTiming) -> Compute:
@@ -292,9 +275,9 @@ class GcpSessions(Sessions[ComputeSession]):
             raise missing(
                 "gcp", "--provider gcp needs the Google Cloud SDK for Python", field="provider"
             ) from error
-        session = self.of((project, endpoint), lambda: ComputeSession(log_in(project, endpoint)))
+        login = self.of((project, endpoint), lambda: log_in(project, endpoint))
         # The project that the credentials name is the one that a rental's scope names later.
-        return Compute(self.of((session.login.project, endpoint), lambda: session), timing)
+        return Compute(self.of((login.project, endpoint), lambda: login), timing)
 
     def of_scope(self, scope: Scope, timing: GceTiming) -> Compute:
         """The project of a scope. Without permission to list, calls fail; they never return an

@@ -24,9 +24,8 @@ from diskbench.providers.gcp.offer import foresee, rental
 from diskbench.providers.gcp.provision import provision
 from diskbench.providers.gcp.refresh import refreshed
 from diskbench.providers.gcp.requests import GcpOrder
-from diskbench.providers.keys import lease_keys
 from diskbench.providers.networks import caller_cidr
-from diskbench.providers.skeleton.cloud import CloudProvider, requested_disk, today
+from diskbench.providers.skeleton.cloud import CloudProvider, ordered, requested_disk, today
 from diskbench.providers.skeleton.doctor import http_date, reported_time
 from diskbench.providers.skeleton.leases import Tagged, by_lease, giving_back
 from diskbench.providers.waits import while_looking
@@ -34,16 +33,18 @@ from diskbench.providers.waits import while_looking
 _TIMING = GceTiming()
 
 
-class GCPProvider(CloudProvider[GcpSessions, GceTiming]):
+class GCPProvider(CloudProvider):
     """Machines and disks of Google Cloud's Compute Engine, or of an emulator of it."""
 
     name = "gcp"
+    sessions: GcpSessions
+    timing: GceTiming
+    reading: GceTiming
 
     def __init__(
         self, timing: GceTiming = _TIMING, ask_caller: Callable[[], str] = caller_cidr
     ) -> None:
-        super().__init__(GcpSessions(), timing)
-        self.ask_caller = ask_caller
+        super().__init__(GcpSessions(), timing, ask_caller)
 
     def check(self, cell: Cell) -> None:
         disk_request(cell.rent)
@@ -85,12 +86,9 @@ class GCPProvider(CloudProvider[GcpSessions, GceTiming]):
         if rental.spec.snapshot_of_fill and rental.spec.snapshot:
             details = details.model_copy(update={"snapshot": rental.spec.snapshot})
         return GcpOrder(
+            **ordered(claim, rental, watch),
             compute=self.sessions.of_scope(rental.scope, self.timing).watched(watch),
-            claim=claim,
-            spec=rental.spec,
             details=details,
-            keys=lease_keys(watch.secret(), claim.lease_id),
-            watch=watch,
             timing=self.timing.for_bare_metal() if details.machine.bare_metal else self.timing,
         )
 
@@ -125,10 +123,10 @@ class GCPProvider(CloudProvider[GcpSessions, GceTiming]):
     def _why_gone(self, lease_id: str, scope: Scope) -> str | None:
         compute = self.sessions.of_scope(scope, self.reading)
         listing = leases.inventory(compute, Which(lease_id))
-        if listing.live:
+        if leases.live_in(listing):
             return None
         why = leases.last_end(lease_id, compute)
-        stopped = next(iter(listing.of("instances")), None)  # none of them is live
+        stopped = next(iter(listing.of("instance")), None)  # none of them is live
         if stopped is not None:
             state = str(stopped.get("status")).lower()
             reason = str(stopped.get("statusMessage") or why or "Google gives no reason")

@@ -14,13 +14,14 @@ from pydantic import Field
 from diskbench.catalog.entry import catalogue
 from diskbench.catalog.lookup import DiskLimits, disk_types, limits
 from diskbench.catalog.machine_book import machine_book
-from diskbench.errors import HostUnavailable, InvalidValue, UnknownName
+from diskbench.errors import InvalidValue, UnknownName
 from diskbench.model.base import Frozen
 from diskbench.model.options import RentSpec
 from diskbench.providers import asked
+from diskbench.providers.gcp.errors import refused
 from diskbench.providers.gcp.plugin import PLUGIN, GcpOptions
 from diskbench.providers.options import NetworkOptions
-from diskbench.providers.skeleton.cloud import RentalDetails, SizedDisk
+from diskbench.providers.skeleton.offer import RentalDetails, SizedDisk
 from diskbench.providers.skeleton.shipped import read_forms
 
 LOCAL_SSD = "local-ssd"
@@ -195,26 +196,14 @@ def check_form(spec: RentSpec) -> None:
     value."""
     _FORMS.check(spec, "Google Cloud")
     if spec.zone is not None and spec.region and spec.zone.rpartition("-")[0] != spec.region:
-        raise InvalidValue(
-            f"--zone {spec.zone} is not in --region {spec.region}",
-            advice=f"use a zone of it, such as {spec.region}-a",
-            field="zone",
-        )
+        raise refused("zone of another region", spec=spec)
     asked.check_ssh(spec, "rules of yours are")
     if spec.ssh_cidr is not None and GcpOptions.of(spec).iap:
-        raise InvalidValue(
-            f"--ssh-cidr {spec.ssh_cidr} cannot be used with --iap: SSH comes from Google's range",
-            advice="leave one of them out",
-            field="ssh_cidr",
-        )
+        raise refused("network with a tunnel", spec=spec)
     asked.check_endpoint(spec, "keys")
     parts = urlsplit(spec.endpoint_url or "")
     if parts.path.strip("/") or parts.query:
-        raise InvalidValue(
-            f"--endpoint-url {spec.endpoint_url!r} has a path; the API's own is added to it",
-            advice=f"use {parts.scheme}://{parts.netloc}",
-            field="endpoint_url",
-        )
+        raise refused("endpoint with a path", spec=spec, parts=parts)
 
 
 Reach = Literal["public", "private", "iap"]
@@ -234,12 +223,7 @@ def find_gcloud() -> str:
     """The path of gcloud, which opens the tunnel. Raises HostUnavailable without it."""
     path = shutil.which("gcloud")
     if path is None:
-        raise HostUnavailable(
-            "--iap needs gcloud, which opens the tunnel, and it is not in PATH",
-            advice="install the Google Cloud CLI and log in (gcloud auth login), or use "
-            "--no-public-ip from a machine inside the network",
-            field="iap",
-        )
+        raise refused("tunnel without gcloud")
     return path
 
 
@@ -312,4 +296,3 @@ class GcpResolved(RentalDetails):
     ssh_cidr: str | None = None
     snapshot: str | None = None
     region_zones: tuple[str, ...] = ()
-    emulated: bool

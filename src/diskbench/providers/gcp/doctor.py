@@ -187,7 +187,7 @@ def _resourcetested(
         if missing := [name for name in permissions if name not in granted]:
             raise AccessDenied(f"{', '.join(missing)} is missing on {path}")
 
-    return DryRun(f"use of {path.rpartition('projects/')[2]}", send)
+    return f"use of {path.rpartition('projects/')[2]}", send
 
 
 _FAMILY, _ALL_REGIONS, _PER_FAMILY = "_CPUS", "CPUS_ALL_REGIONS", "CPUS_PER_VM_FAMILY"

@@ -7,7 +7,7 @@ import re
 from typing import Any
 
 from diskbench.errors import AccessDenied, DiskbenchError, RentalFailed, Throttled
-from diskbench.providers.error_table import CloudError, error_of, error_tables
+from diskbench.providers.error_table import error_of, error_tables, refusals
 
 LOG_IN = "log in: gcloud auth application-default login, or set GOOGLE_APPLICATION_CREDENTIALS"
 _BUSY = (
@@ -17,6 +17,7 @@ _BUSY = (
 
 _CONSTRAINT = re.compile(r"[Cc]onstraint (?P<name>[A-Za-z]+(?:\.[A-Za-z0-9]+)+)")
 _FULL_CONSTRAINT = re.compile(r"\b(?:c|customC)onstraints/(?P<name>[A-Za-z]+(?:\.[A-Za-z0-9]+)+)")
+refused = refusals("diskbench.providers.gcp")
 TABLE = error_tables("diskbench.providers.gcp")["service"]
 """Errors by the reason of an answer or the code of an operation."""
 
@@ -119,7 +120,7 @@ def of_reason(reason: str, message: str, action: str, *, status: int = 0) -> Dis
         constraint = _CONSTRAINT.search(message)
     if constraint is not None:
         codes = (f"constraint/{constraint['name']}",)
-    error = error_of(TABLE, CloudError(codes, message, action, status, {"told": text}))
+    error = error_of(TABLE, codes, message, action, status, {"told": text})
     error.__cause__ = Refusal(reason or ("notFound" if status == 404 else ""), message)
     return error
 

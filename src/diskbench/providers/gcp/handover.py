@@ -12,58 +12,61 @@ from diskbench.providers.gcp import attach, requests
 from diskbench.providers.gcp.client import API, Item, last
 from diskbench.providers.gcp.disk_request import GcpResolved
 from diskbench.providers.gcp.leases import attached, inventory, linked, place, scope_of
-from diskbench.providers.gcp.provision import GcpProvisioned, shown
+from diskbench.providers.gcp.provision import shown
 from diskbench.providers.gcp.requests import GcpOrder
 from diskbench.providers.guest import ROOT_DIRECTORY, GuestDisk, await_prepared
-from diskbench.providers.skeleton.handover import Seen, acquired, differs, reached, refuse
-from diskbench.providers.skeleton.provision import name_of
+from diskbench.providers.skeleton.handover import acquired, differs, reached, refuse
+from diskbench.providers.skeleton.provision import Provisioned, name_of
 from diskbench.providers.skeleton.shipped import at, facts_of
 from diskbench.providers.waits import Still
 from diskbench.units import GIB
 
 
-def hand_over(order: GcpOrder, made: GcpProvisioned) -> Acquired:
+def hand_over(order: GcpOrder, made: Provisioned) -> Acquired:
     """The machine with its verified disk. Raises RentalFailed where it differs from the request."""
     machine = attach.machine_of(order, made)
     with reached(order, machine) as guest:
         kind = order.details.requested.kind
-        seen = Seen(directory=ROOT_DIRECTORY)
+        seen: tuple[GuestDisk, ...] = ()
         if kind == "disk":
-            seen = Seen(attach.attach(order, made, guest))
+            seen = attach.attach(order, made, guest)
         elif kind == "local-ssd":
-            seen = Seen(attach.local_ssds(order, made, guest))
+            seen = attach.local_ssds(order, made, guest)
         await_prepared(guest, order.machine_name, order.timing, order.watch)
     details = order.details
     instance = attach.alive(order, made)
-    scope = order.disk_scope(made.zone)
+    scope = order.disk_scope(made.place)
     volumes = [shown(order, "disks", scope, str(disk["name"])) for disk in made.disks]
     if kind == "root":
         links = [disk.get("source") for disk in instance.get("disks", []) if disk.get("boot")]
         if not any(links):
-            raise RentalFailed(f"instance {made.zone}/{order.machine_name} has no root disk")
-        volumes = [shown(order, "disks", made.zone, last(str(links[0])))]
-    check(details, made.zone, instance, volumes, order.spec.kms_key)
-    sizes = [disk.size_bytes for disk in seen.disks] or [int(v["sizeGb"]) * GIB for v in volumes]
-    found = facts(details, made.zone, instance, volumes, seen.disks)
+            raise RentalFailed(f"instance {made.place}/{order.machine_name} has no root disk")
+        volumes = [shown(order, "disks", made.place, last(str(links[0])))]
+    check(details, made.place, instance, volumes, order.spec.kms_key)
+    sizes = [disk.size_bytes for disk in seen] or [int(v["sizeGb"]) * GIB for v in volumes]
+    found = facts(details, made.place, instance, volumes, seen)
     all_made = _all_made(order, made, volumes)
-    return acquired(order, machine, seen, size_bytes=sizes[0], facts=found, made=all_made)
+    directory = ROOT_DIRECTORY if kind == "root" else None
+    return acquired(
+        order, machine, seen, directory, size_bytes=sizes[0], facts=found, made=all_made
+    )
 
 
-def _all_made(order: GcpOrder, made: GcpProvisioned, volumes: list[Item]) -> tuple[str, ...]:
+def _all_made(order: GcpOrder, made: Provisioned, volumes: list[Item]) -> tuple[str, ...]:
     """Kinds and names of all resources of the lease, as soon as a listing by label shows those
     that are known to exist, so that later listings by other processes do. Where the listing is
     incomplete after that time, this is noted, and the known resources are added."""
-    links = [str(disk.get("source", "")) for disk in made.instance.get("disks", [])]
+    links = [str(disk.get("source", "")) for disk in made.machine.get("disks", [])]
     known = {
-        f"instance {made.zone}/{order.machine_name}",
+        f"instance {made.place}/{order.machine_name}",
         *(f"disk {place(volume)}" for volume in volumes),
-        *(target.kind_and_name for link in links if (target := linked(link))),
+        *(target[0] for link in links if (target := linked(link))),
     }
     if order.details.tag is None:
         known.add(f"firewall {name_of(order.lease, 'ssh')}")
 
     def ask() -> frozenset[str] | Still:
-        listed = frozenset(inventory(order.compute, Which(order.lease)).names())
+        listed = frozenset(inventory(order.compute, Which(order.lease)).meant)
         missing = sorted(known - listed)
         return Still(f"{', '.join(missing)} is not listed (yet)") if missing else listed
 

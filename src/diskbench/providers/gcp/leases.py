@@ -11,7 +11,6 @@ import contextlib
 import re
 import uuid
 from collections.abc import Collection, Iterable
-from dataclasses import dataclass
 
 from diskbench.errors import DiskbenchError
 from diskbench.model.rental import Which
@@ -27,31 +26,16 @@ STARTING = frozenset({"PROVISIONING", "STAGING"})
 LIVE = STARTING | {"RUNNING"}
 
 
-@dataclass(frozen=True)
-class GcpInventory(Listed[Item]):
-    """Instances (stopped ones too: their disks cost money), disks, firewall rules and snapshots, by
-    kind and name: `disk ZONE/NAME`."""
-
-    def of(self, collection: str) -> tuple[Item, ...]:
-        """The resources of a collection (`disks`)."""
-        kind = f"{collection.removesuffix('s')} "
-        return tuple(item for name, item in self.meant.items() if name.startswith(kind))
-
-    def also(self, sent: Iterable[Sent]) -> GcpInventory:
-        """The inventory with the resources that were requested and are not listed."""
-        more = {one.kind_and_name: one.item for one in sent if one.kind_and_name not in self.meant}
-        return GcpInventory({**self.meant, **more}, self.others)
-
-    @property
-    def live(self) -> tuple[Item, ...]:
-        """The running and starting instances, oldest first."""
-        going = [item for item in self.of("instances") if item.get("status") in LIVE]
-        return tuple(sorted(going, key=lambda item: str(item.get("creationTimestamp"))))
+def live_in(listing: Listed) -> list[Item]:
+    """The running and starting instances, oldest first."""
+    going = [item for item in listing.of("instance") if item.get("status") in LIVE]
+    return sorted(going, key=lambda item: str(item.get("creationTimestamp")))
 
 
-def inventory(compute: Compute, which: Which | None = None) -> GcpInventory:
-    """The resources of one lease, or all that carry the label of any lease, in all zones of the
-    project. Raises diskbench's errors."""
+def inventory(compute: Compute, which: Which | None = None) -> Listed:
+    """Instances (stopped ones too: their disks cost money), disks, firewall rules and snapshots of
+    one lease, or all that carry the label of any lease, in all zones of the project, by kind and
+    name: `disk ZONE/NAME`. Raises diskbench's errors."""
     lease_id = which.lease_id if which else None
     request = requests.of_lease(lease_id)
     # Firewall rules have no labels to filter by, and a project has a few hundred at most.
@@ -70,9 +54,8 @@ def inventory(compute: Compute, which: Which | None = None) -> GcpInventory:
         if (of := lease_of(item)) is not None and lease_id in {None, of}
     }
     if which is None:
-        return GcpInventory(carrying, ())
-    ours = parted(carrying, lambda name, item: which.takes(item["name"], name))
-    return GcpInventory(ours.meant, ours.others)
+        return Listed(carrying)
+    return parted(carrying, lambda name, item: which.takes(item["name"], name))
 
 
 def scope_of(item: Item) -> str:
@@ -129,55 +112,38 @@ MADE = ("instances", "disks", "firewalls", "snapshots")
 """The collections in which diskbench makes something itself, in order of dependence."""
 
 
-@dataclass(frozen=True)
-class Sent:
-    """A resource that a request made, or is making. `scope` is its zone or its region, "" for a
-    global one."""
-
-    collection: str
-    scope: str
-    name: str
-
-    @property
-    def kind_and_name(self) -> str:
-        """Kind and name, as the inventory has them: `disk ZONE/NAME`."""
-        return kind_and_name(self.collection, self.item)
-
-    @property
-    def item(self) -> Item:
-        """The resource in the form of a listing, with name and place only."""
-        _, request = requests.addressed(self.collection, self.scope, self.name)
-        return {"name": self.name, **{k: v for k, v in request.items() if k in {"zone", "region"}}}
-
-
-def sent(compute: Compute, lease_id: str) -> tuple[Sent, ...]:
+def sent(compute: Compute, lease_id: str) -> dict[str, Item]:
     """The resources of a lease whose creation was accepted and has not failed, and whose deletion
-    was not. What went with its machine is among them. Raises diskbench's errors."""
+    was not, by kind and name as in the inventory. What went with its machine is among them. Raises
+    diskbench's errors."""
     request = {"filter": f'targetLink eq ".*/diskbench-{lease_id}-[a-z0-9-]+"'}
     listed = compute.listed_everywhere("globalOperations", request, holds="operations")
     return still_made(listed)
 
 
-def still_made(operations: Iterable[Item]) -> tuple[Sent, ...]:
-    """The resources that the last operation on each of them left: pure."""
-    resources: dict[Sent, None] = {}
+def still_made(operations: Iterable[Item]) -> dict[str, Item]:
+    """The resources that the last operation on each of them left, by kind and name: pure."""
+    resources: dict[str, Item] = {}
     for operation in sorted(operations, key=lambda operation: str(operation.get("insertTime", ""))):
         target = linked(str(operation.get("targetLink", "")))
         if target is None or of_operation(operation, "operations.list") is not None:
             continue
+        name, item = target
         kind = str(operation.get("operationType", ""))
         if kind == "insert":
-            resources[target] = None
+            resources[name] = item
         elif kind == "delete" and operation.get("status") == "DONE":
-            resources.pop(target, None)
-    return tuple(resources)
+            resources.pop(name, None)
+    return resources
 
 
-def linked(link: str) -> Sent | None:
-    """What a link names; None for what diskbench makes none of."""
-    collection, name = last(link.rpartition("/")[0]), last(link)
-    scope = re.search("/(?:zones|regions)/([^/]+)/", link)
-    return Sent(collection, scope[1] if scope else "", name) if collection in MADE else None
+def linked(link: str) -> tuple[str, Item] | None:
+    """Kind and name of what a link names, and it in the form of a listing, with name and place
+    only; None for what diskbench makes none of."""
+    collection = last(link.rpartition("/")[0])
+    scope = re.search("/(zone|region)s/([^/]+)/", link)
+    item = {"name": last(link), **({scope[1]: scope[2]} if scope else {})}
+    return (kind_and_name(collection, item), item) if collection in MADE else None
 
 
 def release(compute: Compute, which: Which) -> None:
@@ -186,26 +152,25 @@ def release(compute: Compute, which: Which) -> None:
     A resource whose request was sent and that is not listed is deleted by its name; the answer says
     whether it exists."""
 
-    def list_lease(deleted: Collection[str]) -> GcpInventory:
+    def list_lease(deleted: Collection[str]) -> Listed:
         listed = inventory(compute, which)
         if which.copied:
             return listed
-        unlisted = [
-            resource
-            for resource in sent(compute, which.lease_id)
-            if resource.kind_and_name not in deleted
-            and which.takes(resource.name, resource.kind_and_name)
-        ]
-        return listed.also(unlisted)
+        unlisted = {
+            name: item
+            for name, item in sent(compute, which.lease_id).items()
+            if name not in {*deleted, *listed.meant} and which.takes(item["name"], name)
+        }
+        return Listed({**listed.meant, **unlisted}, listed.others)
 
-    def work_off(listing: GcpInventory, failures: Failures) -> None:
+    def work_off(listing: Listed, failures: Failures) -> None:
         for collection in MADE:
-            give_back(compute, which.lease_id, collection, listing.of(collection), failures)
+            give_back(compute, which.lease_id, collection, listing, failures)
 
     skeleton.release(which, f"project {compute.project}", list_lease, work_off, lag=lag_of(compute))
 
 
-def lag_of(compute: Compute) -> Lag[GcpInventory]:
+def lag_of(compute: Compute) -> Lag:
     """How far listings may be behind: what was deleted may still be in them; what was made is known
     by its operation."""
     timing = compute.timing
@@ -213,12 +178,12 @@ def lag_of(compute: Compute) -> Lag[GcpInventory]:
 
 
 def give_back(
-    compute: Compute, lease_id: str, collection: str, items: tuple[Item, ...], failures: Failures
+    compute: Compute, lease_id: str, collection: str, listing: Listed, failures: Failures
 ) -> None:
-    """Start the deletion of all `items`, then wait for each; failures are added to `failures`.
-    Where something was not deleted before, what it may use is not waited for."""
+    """Start the deletion of all of a collection, then wait for each; failures are added to
+    `failures`. Where something was not deleted before, what it may use is not waited for."""
     started: list[tuple[str, Item, Item | None]] = []
-    for item in items:
+    for item in listing.of(collection.removesuffix("s")):
         what = kind_and_name(collection, item)
         try:
             started.append((what, item, _start(compute, lease_id, collection, item)))

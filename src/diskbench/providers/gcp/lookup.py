@@ -25,7 +25,7 @@ from diskbench.providers.gcp.disk_request import (
     find_gcloud,
     reach_of,
 )
-from diskbench.providers.gcp.errors import is_missing
+from diskbench.providers.gcp.errors import is_missing, refused
 from diskbench.providers.gcp.offer import (
     arch_of,
     boot_type,
@@ -80,10 +80,7 @@ def resolve_details(
     machine, zones = typed or _chosen(here, size_gib)
     check_support(machine, requested)
     if image.arch != machine.arch:
-        raise InvalidValue(
-            f"{image.name} is for {image.arch}, {machine.type} is {machine.arch}",
-            advice="choose --image and --instance-type of one architecture",
-        )
+        raise refused("image of another architecture", image=image, machine=machine)
     boot = requested.type if requested.kind == "root" else ""
     boot = boot or boot_type(machine.type, requested)
     for disk_type in sorted({requested.type, boot} - {""}):
@@ -94,10 +91,7 @@ def resolve_details(
         find_gcloud()
     private = login.endpoint if login.emulated else None
     if requested.kind == "root" and not boot:
-        raise InvalidValue(
-            "what the root disk of that machine can be made of is not in the catalogue",
-            advice="name it: --disk root:TYPE",
-        )
+        raise refused("root disk unknown")
     named = requested.model_copy(update={"type": boot}) if requested.kind == "root" else requested
     return GcpResolved(
         project=compute.project,
@@ -126,12 +120,7 @@ def _ssh_cidr(
         return IAP_RANGE
     if reach == "private" and spec.ssh_cidr is None and private is None:
         # Our public address does not show from which network a private one is reached.
-        raise InvalidValue(
-            "the network from which SSH reaches a machine without a public address is not known",
-            advice="add --ssh-cidr with the network of the jump host or of this machine, "
-            "or --security-group TAG",
-            field="ssh_cidr",
-        )
+        raise refused("network of SSH unknown")
     return ssh_cidr(spec, private, ask_caller)
 
 
@@ -142,10 +131,7 @@ def _project(compute: Compute) -> Item:
     except DiskbenchError as error:
         if not is_missing(error):
             raise
-        raise InvalidValue(
-            f"there is no project {compute.project} that these credentials see: {error.message}",
-            advice="add --project, or: gcloud config set project PROJECT",
-        ) from error
+        raise refused("no such project", compute=compute, error=error) from error
 
 
 def region_of(spec: RentSpec, project: Item) -> str:
@@ -175,10 +161,7 @@ def _size_gib(requested: GcpDiskRequest, image: GcpImage) -> int:
     """The size of the disk; for a root disk the image's size unless one is given."""
     size = requested.size_gib or image.root_gib
     if requested.kind == "root" and size < image.root_gib:
-        raise InvalidValue(
-            f"a root disk of {size} GiB is smaller than its image",
-            advice=f"{image.name} needs {image.root_gib} GiB or more",
-        )
+        raise refused("root disk smaller than its image", size=size, image=image)
     return size
 
 
@@ -191,15 +174,8 @@ def _chosen(here: GcpLookup, size_gib: int) -> tuple[GcpMachine, tuple[str, ...]
         if zones:
             return machine(everywhere[zones[0]]), zones
     if names:
-        raise InvalidValue(
-            f"{here.where} does not offer {', '.join(names[:5])}",
-            advice="choose one with --instance-type, or another --region",
-        )
-    raise InvalidValue(
-        f"no machine in the catalogue supports the full rate of {here.requested.count} × "
-        f"{here.requested.type} of {size_gib:,} GiB",
-        advice="choose one with --instance-type: its limit is measured then",
-    )
+        raise refused("machines not offered", here=here, names=", ".join(names[:5]))
+    raise refused("no machine for the full rate", here=here, size_gib=size_gib)
 
 
 def _snapshot(here: GcpLookup) -> str | None:
@@ -211,11 +187,7 @@ def _snapshot(here: GcpLookup) -> str | None:
     owner = typed.split("/")[1] if typed.startswith("projects/") else here.compute.project
     found = here.compute.found("snapshots", {"project": owner, "snapshot": last(typed)})
     if found is None:
-        raise InvalidValue(
-            f"project {owner} has no snapshot {last(typed)}",
-            advice="gcloud compute snapshots list shows those there are",
-            field="from_snapshot",
-        )
+        raise refused("no such snapshot", owner=owner, typed=last(typed))
     held = int(found.get("diskSizeGb", 0))
     if held > (here.requested.size_gib or 0):
         words = f"--from-snapshot {typed} holds {held} GiB"
@@ -240,18 +212,11 @@ def _network(here: GcpLookup) -> GcpNetwork:
     request = {"project": owner, "region": here.region, "subnetwork": parts[-1]}
     subnet = compute.found("subnetworks", request)
     if subnet is None:
-        raise InvalidValue(
-            f"project {owner} has no subnet {parts[-1]} in {here.region}",
-            advice="gcloud compute networks subnets list shows those there are",
-        )
+        raise refused("no such subnet", owner=owner, parts=parts[-1], here=here)
     _check_stack(subnet)
     network = _path(subnet["network"])
     if here.spec.security_group is None and not network.startswith(f"projects/{compute.project}/"):
-        raise InvalidValue(
-            f"the network of --subnet {typed} is another project's: no rule for SSH is made there",
-            advice="add --security-group TAG, a network tag for which a rule there allows SSH",
-            field="subnet",
-        )
+        raise refused("network of another project", typed=typed)
     return GcpNetwork(network=network, subnetwork=_path(subnet["selfLink"]))
 
 
@@ -279,11 +244,7 @@ def _default_subnet(here: GcpLookup, network: Item) -> GcpNetwork:
 def _check_stack(subnet: Item) -> None:
     """Refuse a subnet whose machines get no IPv4 address: SSH goes to one here."""
     if str(subnet.get("stackType", "")) == "IPV6_ONLY":
-        raise InvalidValue(
-            f"subnet {subnet.get('name')} has IPv6 only (stackType IPV6_ONLY)",
-            advice="use one with IPv4: diskbench reaches a machine of Google Cloud by IPv4",
-            field="subnet",
-        )
+        raise refused("subnet with IPv6 only", name=subnet.get("name"))
 
 
 def _path(url: str) -> str:
@@ -311,12 +272,7 @@ def find_image(compute: Compute, typed: str | None, arch: str) -> GcpImage:
         return _family(compute, _UBUNTU, f"{family}-{_ARCHES[arch]}")
     link = _LINK.fullmatch(str(typed))
     if link is None:
-        raise InvalidValue(
-            f"--image {typed!r} is not an image",
-            advice=f"give {', '.join(_FAMILIES)}, or projects/PROJECT/global/images/NAME or "
-            "…/images/family/FAMILY, with cloud-init (Google's Debian has none)",
-            field="image",
-        )
+        raise refused("no form of an image", typed=typed, families=", ".join(_FAMILIES))
     project = link["project"] or compute.project
     if link["family"]:
         return _family(compute, project, link["name"])
@@ -331,10 +287,7 @@ def _family(compute: Compute, project: str, family: str) -> GcpImage:
 
 def _image(described: Item | None, project: str, name: str) -> GcpImage:
     if described is None:
-        raise InvalidValue(
-            f"project {project} has no image {name}",
-            advice="gcloud compute images list shows those there are",
-        )
+        raise refused("no such image", project=project, name=name)
     state = str(described.get("status", "READY"))
     if state != "READY":
         words = f"image {described.get('name')} is {state.lower()}"

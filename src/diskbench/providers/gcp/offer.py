@@ -27,6 +27,7 @@ from diskbench.providers.gcp.disk_request import (
     local_ssd_gib,
     reach_of,
 )
+from diskbench.providers.gcp.errors import refused
 from diskbench.providers.gcp.requests import google_type, is_regional
 from diskbench.providers.skeleton import offer as skeleton
 from diskbench.units import GIB, MIB
@@ -127,12 +128,7 @@ def check_support(machine: GcpMachine, requested: GcpDiskRequest) -> None:
             field="count",
         )
     if requested.kind == "local-ssd" and 0 < machine.bundled_ssds < requested.count:
-        raise InvalidValue(
-            f"--count {requested.count}: {machine.type} comes with {machine.bundled_ssds} local "
-            "SSDs",
-            advice="ask for fewer, or choose another --instance-type",
-            field="count",
-        )
+        raise refused("more local SSDs than come with it", requested=requested, machine=machine)
 
 
 MARGIN = 1.05
@@ -281,22 +277,15 @@ def rental(books: Books, spec: RentSpec, details: GcpResolved, endpoint: str | N
 
 
 def _words(spec: RentSpec, details: GcpResolved) -> str:
-    requested = details.requested
-    size = f"{details.size_gib:,} GiB"
-    what = {
-        "disk": f"{requested.type} of {size}",
-        "root": f"its root disk, {requested.type} of {size}",
-        "local-ssd": f"its own {(requested.interface or '').upper()} disk of {size}",
-    }[requested.kind]
-    disk = skeleton.disk_words(
-        what, requested.count, spec.stripe, requested.iops, requested.throughput_mib_per_s
-    )
-    if spec.snapshot is not None:
-        disk += f", made from the snapshot {spec.snapshot.rpartition('/')[2]}"
-    if spec.snapshot_of_fill:
-        disk += skeleton.OF_FILL
-    spot, where = "spot " if spec.spot else "", skeleton.place_words(details.zones)
-    return f"{spot}{details.machine.type} in {where} with {disk}; {details.image.name}"
+    requested, snapshot = details.requested, spec.snapshot
+    origin = f", made from the snapshot {snapshot.rpartition('/')[2]}" if snapshot else ""
+    is_own = requested.kind == "local-ssd"
+    return skeleton.offer_words(
+        spec, requested, details.size_gib, machine=details.machine.type,
+        where=skeleton.place_words(details.zones), image=details.image.name,
+        own=f"its own {(requested.interface or '').upper()} disk" if is_own else None,
+        more=origin + (skeleton.OF_FILL if spec.snapshot_of_fill else ""),
+    )  # fmt: skip
 
 
 def _warnings(spec: RentSpec, details: GcpResolved) -> Iterator[str]:

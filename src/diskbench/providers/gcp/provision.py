@@ -5,18 +5,18 @@ from __future__ import annotations
 import math
 import time
 from collections.abc import Callable
-from dataclasses import dataclass
 from functools import partial
 
 from diskbench.errors import DiskbenchError, InvalidValue, RentalFailed
 from diskbench.model.rental import Claim, DiskSpec, Which
 from diskbench.providers.gcp import leases, requests
 from diskbench.providers.gcp.client import Item, change, finish
-from diskbench.providers.gcp.errors import exists_already, maintenance_needed
+from diskbench.providers.gcp.errors import exists_already, maintenance_needed, refused
 from diskbench.providers.gcp.offer import maintenance
 from diskbench.providers.gcp.requests import GcpOrder
 from diskbench.providers.skeleton.cloud import unless_missing
-from diskbench.providers.skeleton.provision import in_first_with_capacity, zones_from
+from diskbench.providers.skeleton.leases import Listed
+from diskbench.providers.skeleton.provision import Provisioned, in_first_with_capacity, zones_from
 from diskbench.providers.waits import Still
 
 RUN_STEP_S = 300.0
@@ -24,16 +24,7 @@ RUN_STEP_S = 300.0
 identical. Our choice."""
 
 
-@dataclass(frozen=True)
-class GcpProvisioned:
-    """A running machine, and its disks in the same zone, in order."""
-
-    instance: Item
-    disks: tuple[Item, ...]
-    zone: str
-
-
-def provision(order: GcpOrder) -> GcpProvisioned:
+def provision(order: GcpOrder) -> Provisioned:
     """The machine and disks of the lease, made or found; zones are tried in order.
 
     Raises NoCapacity when every zone lacks capacity, RentalFailed with Google's reason for a
@@ -41,14 +32,16 @@ def provision(order: GcpOrder) -> GcpProvisioned:
     """
     compute, limit_s = order.compute, order.timing.firewall_s
     listing = leases.inventory(compute, Which(order.lease))
-    if order.spec.security_group is None and not listing.of("firewalls"):
+    if order.spec.security_group is None and not listing.of("firewall"):
         request = requests.insert_firewall(order)
         what = f"firewall {request['firewallResource']['name']}"
         unless_there(lambda: change(compute, "firewalls", "insert", request, what, limit_s))
     # From the zone on where the lease has a machine already, listed or not: in another one a
     # second machine would be made.
-    held = [leases.scope_of(instance) for instance in listing.live[:1]] or [
-        one.scope for one in leases.sent(compute, order.lease) if one.name == order.machine_name
+    held = [leases.scope_of(instance) for instance in leases.live_in(listing)[:1]] or [
+        leases.scope_of(item)
+        for item in leases.sent(compute, order.lease).values()
+        if item["name"] == order.machine_name
     ]
     return in_first_with_capacity(
         zones_from(order.details.zones, held[-1] if held else None),
@@ -65,13 +58,13 @@ def unless_there(make: Callable[[], Item]) -> Item | None:
     return unless_missing(make, exists_already)
 
 
-def in_zone(order: GcpOrder, zone: str) -> GcpProvisioned:
+def in_zone(order: GcpOrder, zone: str) -> Provisioned:
     """Machine and disks of this turn in one zone, running and ready. Raises NoCapacity."""
     listing = leases.inventory(order.compute, Which(order.lease))
     machine, scope = f"instance {order.machine_name}", order.disk_scope(zone)
-    here = [instance for instance in listing.of("instances") if leases.scope_of(instance) == zone]
+    here = [instance for instance in listing.of("instance") if leases.scope_of(instance) == zone]
     for instance in here:
-        if instance not in listing.live:  # it was switched off, and is not started again
+        if instance.get("status") not in leases.LIVE:  # switched off, and not started again
             raise ended(instance)
     started = [] if here else [(machine, order.timing.instance_s, _launch(order, zone))]
     names = []
@@ -93,7 +86,7 @@ def in_zone(order: GcpOrder, zone: str) -> GcpProvisioned:
         order.until(partial(_ready, order, scope, name), f"disk {name}", order.timing.disk_s)
         for name in names
     )
-    return GcpProvisioned(running, disks, zone)
+    return Provisioned(running, disks, zone)
 
 
 def shown(order: GcpOrder, collection: str, scope: str, name: str) -> Item:
@@ -149,10 +142,7 @@ def _new_disk(order: GcpOrder, disk: DiskSpec, zone: str, index: int) -> Item | 
 def _running(order: GcpOrder, zone: str) -> Item | Still:
     instance = leases.describe(order.compute, "instances", zone, order.machine_name)
     if instance is None:
-        raise RentalFailed(
-            f"instance {zone}/{order.machine_name} is not listed any more",
-            advice="another program deleted it: start a new run",
-        )
+        raise refused("machine not listed in its zone", zone=zone, order=order)
     state = str(instance.get("status"))
     if state == "RUNNING":
         return instance
@@ -168,9 +158,7 @@ def _ready(order: GcpOrder, scope: str, name: str) -> Item | Still:
         return disk
     if state == "CREATING":
         return Still("creating")
-    raise RentalFailed(
-        f"disk {scope}/{name} is {state.lower()} in place of ready", advice="start a new run"
-    )
+    raise refused("disk not ready", scope=scope, name=name, state=state.lower())
 
 
 def ended(instance: Item) -> DiskbenchError:
@@ -187,7 +175,8 @@ def _undo(order: GcpOrder) -> None:
     compute, lease_id = order.compute, order.lease
     failures: dict[str, str] = {}
     for collection in ("instances", "disks"):
-        listing = leases.inventory(compute, Which(lease_id)).also(leases.sent(compute, lease_id))
-        leases.give_back(compute, lease_id, collection, listing.of(collection), failures)
+        there = leases.inventory(compute, Which(lease_id)).meant
+        listing = Listed({**leases.sent(compute, lease_id), **there})
+        leases.give_back(compute, lease_id, collection, listing, failures)
     for what, why in failures.items():
         order.watch.note(f"{what} is left for later: {why}")

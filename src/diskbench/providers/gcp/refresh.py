@@ -14,8 +14,8 @@ from typing import Any
 
 from diskbench.catalog.price_book import PriceBook
 from diskbench.catalog.yaml_loader import PRICES, Overlay
-from diskbench.errors import HostUnavailable
 from diskbench.providers.gcp.client import API, Compute
+from diskbench.providers.gcp.errors import refused
 
 URL = "https://cloudbilling.googleapis.com/v1/services/6F81-5844-456A/skus"
 """6F81-5844-456A is Compute Engine in the Cloud Billing Catalog."""
@@ -58,10 +58,7 @@ def skus(get: Callable[[str, dict[str, str]], Any]) -> Iterator[Item]:
     while True:
         answer = get(URL, fields)
         if answer.status_code != 200:
-            raise HostUnavailable(
-                f"no prices from {URL}: HTTP {answer.status_code}",
-                advice="gcloud services enable cloudbilling.googleapis.com, or leave the old ones",
-            )
+            raise refused("no prices", url=URL, answer=answer)
         page = answer.json()
         yield from page.get("skus", [])
         if not page.get("nextPageToken"):

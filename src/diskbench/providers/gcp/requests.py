@@ -96,9 +96,11 @@ def labels(claim: Claim) -> dict[str, str]:
 
 
 @dataclass(frozen=True, kw_only=True)
-class GcpOrder(skeleton.Order[GcpResolved, GceTiming]):
+class GcpOrder(skeleton.Order):
     """The Compute Engine resources to make; `compute` is the API in one project."""
 
+    details: GcpResolved
+    timing: GceTiming
     compute: Compute
 
     @property

@@ -13,7 +13,7 @@ from pathlib import Path
 
 from pydantic import ValidationError
 
-from diskbench.errors import HostUnavailable, ReleaseFailed
+from diskbench.errors import ReleaseFailed
 from diskbench.files import write_private
 from diskbench.model.base import Frozen
 from diskbench.model.rental import Acquired, SshAccess
@@ -30,7 +30,7 @@ from diskbench.providers.lab.disks import (
     write_orders,
 )
 from diskbench.providers.lab.fuse_file import mounted, unmount
-from diskbench.providers.lab.places import LeaseFolder, claim_address, give_up_address
+from diskbench.providers.lab.places import LeaseFolder, claim_address, give_up_address, refused
 from diskbench.providers.lab.processes import Groups, init_of, kill_group, make_group, remove_group
 from diskbench.providers.lab.request import LabKeys, LabRequest
 
@@ -83,8 +83,8 @@ def handed_over(
     first = disks[0] if disks else None
     return Acquired(
         address=address,
-        device=first.names.best if first else None,
-        devices=tuple(disk.names.best for disk in disks),
+        device=first.names[0] if first else None,
+        devices=tuple(disk.names[0] for disk in disks),
         identities=tuple(_identity(disk) for disk in disks),
         identity=_identity(first) if first else None,
         size_bytes=size_bytes(first.loop) if first else 0,
@@ -102,8 +102,8 @@ def _facts(request: LabRequest, disks: tuple[LabDisk, ...]) -> dict[str, object]
         "disks": [
             {
                 "volume": disk.volume,
-                "node": disk.names.node,
-                "links": list(disk.names.links),
+                "node": disk.names[-1],
+                "links": list(disk.names[:-1]),
                 "kernel": disk.loop.kernel,
                 "number": disk.loop.number,
                 "identity": _identity(disk),
@@ -245,9 +245,7 @@ def _keygen(path: Path) -> None:
 def _run(*argv: str) -> str:
     done = subprocess.run(argv, capture_output=True, text=True, check=False)
     if done.returncode:
-        raise HostUnavailable(
-            f"{argv[0]} failed: {done.stderr.strip()}", advice="look at the free space"
-        )
+        raise refused("program failed", argv=argv, stderr=done.stderr.strip())
     return done.stdout
 
 

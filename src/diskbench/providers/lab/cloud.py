@@ -27,17 +27,18 @@ from diskbench.model.spec import Cell
 from diskbench.ports import Host, RentWatch
 from diskbench.providers.asked import check_own, size_asked
 from diskbench.providers.lab import hotplug, machines
+from diskbench.providers.lab.places import refused
 from diskbench.providers.lab.plugin import PLUGIN, LabOptions
 from diskbench.providers.lab.processes import find_groups
 from diskbench.providers.lab.request import (
     Cache,
-    LabMachine,
     LabRequest,
     Style,
     cloud_of,
     disk_limits,
     throughput_unit,
 )
+from diskbench.providers.lab.supervisor.rates import MachineGate
 from diskbench.providers.options import EmulationOptions
 from diskbench.units import MIB
 
@@ -167,19 +168,10 @@ class LabProvider:
 def _spec(cell: Cell) -> RentSpec:
     spec = cell.rent
     if spec is None or spec.disk is None:
-        raise InvalidValue(
-            "--provider lab needs a disk to make",
-            advice="add --disk TYPE --size GIB, as: --disk gp2 --size 20",
-            field="provider",
-        )
+        raise refused("no disk to make")
     check_own(spec, PLUGIN)
     if spec.stripe:
-        raise InvalidValue(
-            "--stripe: a lab host has no RAID to stripe disks with",
-            advice="leave it out and measure the disks by a job file that names as many devices, "
-            "or stripe on a provider with machines of its own",
-            field="stripe",
-        )
+        raise refused("no RAID")
     return spec
 
 
@@ -242,7 +234,7 @@ def _words(spec: RentSpec, request: LabRequest, disk: DiskSpec) -> str:
     return words
 
 
-def _machine(spec: RentSpec, style: Style, books: Books) -> tuple[LabMachine, ...]:
+def _machine(spec: RentSpec, style: Style, books: Books) -> tuple[MachineGate, ...]:
     """The limits of the requested machine type; none without one."""
     if spec.instance_type is None:
         return ()
@@ -253,7 +245,7 @@ def _machine(spec: RentSpec, style: Style, books: Books) -> tuple[LabMachine, ..
         raise UnknownName("machine type with known limits", spec.instance_type, tuple(known))
     gates = limits.gates if LabOptions.of(spec).cache else without_cache(limits.gates)
     return tuple(
-        LabMachine(
+        MachineGate(
             counts=gate.counts, allowance=gate.allowance, covers=gate.covers,
             stage="cache" if gate.limit.startswith("vm-cached") else "disk",
             refill_per_s=gate.refill_per_s,

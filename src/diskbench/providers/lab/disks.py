@@ -22,7 +22,6 @@ from diskbench.providers.lab.fuse_file import mounted
 from diskbench.providers.lab.places import LeaseFolder
 from diskbench.providers.lab.processes import Groups
 from diskbench.providers.lab.request import (
-    DeviceNames,
     LabRequest,
     check_volume,
     disk_names,
@@ -35,11 +34,11 @@ from diskbench.units import GIB
 
 @dataclass(frozen=True)
 class LabDisk:
-    """One attached disk: `loop` is what the guest sees, `behind` the disk itself where a host cache
-    is before it."""
+    """One attached disk: `names` as of `disk_names`, `loop` is what the guest sees, `behind` the
+    disk itself where a host cache is before it."""
 
     volume: str
-    names: DeviceNames
+    names: tuple[str, ...]
     loop: LoopDevice
     limits: DiskLimits
     behind: LoopDevice | None = None
@@ -69,16 +68,13 @@ def write_orders(
     scale = request.time_scale
     # The limits of the emulated machine: those of its type, and the requested caps.
     gates = [
-        rates.MachineGate(
-            gate.counts, scaled(gate.allowance, time_scale=scale), gate.covers, gate.stage,
-            gate.refill_per_s,
-        )
+        replace(gate, allowance=scaled(gate.allowance, time_scale=scale))
         for gate in request.machine
-    ]  # fmt: skip
-    caps = {"ios": request.vm_iops, "bytes": request.vm_bytes_per_s}
-    gates += [
-        rates.MachineGate(counts, Allowance(cap)) for counts, cap in caps.items() if cap is not None
     ]
+    if request.vm_iops is not None:
+        gates.append(rates.MachineGate("ios", Allowance(request.vm_iops)))
+    if request.vm_bytes_per_s is not None:
+        gates.append(rates.MachineGate("bytes", Allowance(request.vm_bytes_per_s)))
     orders = rates.Orders(
         generation=1,
         version=groups.version,
@@ -110,14 +106,14 @@ def make_nodes(init: int, disk: LabDisk) -> None:
     cloud's names the disk has its kernel name: the host sees this machine's /sys, by which tools
     map a device number to /dev/NAME."""
     root = Path(f"/proc/{init}/root")
-    for node in (disk.names.node, f"/dev/{disk.loop.kernel}"):
+    for node in (disk.names[-1], f"/dev/{disk.loop.kernel}"):
         with contextlib.suppress(FileExistsError):
             os.mknod(_inside(root, node), stat.S_IFBLK | 0o660, disk.loop.device)
-    for link in disk.names.links:
+    for link in disk.names[:-1]:
         at = _inside(root, link)
         at.parent.mkdir(parents=True, exist_ok=True)
         with contextlib.suppress(FileExistsError):
-            at.symlink_to(os.path.relpath(disk.names.node, Path(link).parent))
+            at.symlink_to(os.path.relpath(disk.names[-1], Path(link).parent))
     for listing in ("/sys/block", "/sys/class/block"):
         with contextlib.suppress(FileExistsError):
             entry = _inside(root, f"{listing}/{disk.loop.kernel}")
@@ -183,7 +179,8 @@ def ordered(disk: LabDisk, time_scale: float) -> tuple[rates.ThrottledDisk, ...]
         return None if allowance is None else scaled(allowance, time_scale=time_scale)
 
     pools = (
-        rates.LabPool(p.covers, at_scale(p.iops), at_scale(p.bytes_per_s)) for p in limits.pools
+        replace(pool, iops=at_scale(pool.iops), bytes_per_s=at_scale(pool.bytes_per_s))
+        for pool in limits.pools
     )
     sizes = (rule.max_io_bytes, rule.min_charge_bytes, rule.parts_from_bytes)
     own = rates.ThrottledDisk(real.kernel, real.number, tuple(pools), *sizes)

@@ -39,7 +39,7 @@ def plug_in(
         if record is None:
             raise _absent(lease_id)
         made = _plugged(here, init, record.request, index, volume, disk, load_per_s)
-        return made.names.best
+        return made.names[0]
 
 
 def pull_out(lease_id: str, volume: str) -> None:

@@ -25,7 +25,6 @@ import time
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import NamedTuple
 
 from diskbench.providers.lab import fuse_file
 from diskbench.providers.lab.fuse_file import FuseConnection
@@ -33,17 +32,9 @@ from diskbench.providers.lab.fuse_file import FuseConnection
 _LIBC = ctypes.CDLL(None, use_errno=True)
 
 
-class _Due(NamedTuple):
-    """An answer due at `at` (monotonic seconds); `number` orders answers of the same time. With
-    `offset` None the answer is `body`; else it is the image's data at `offset`."""
-
-    at: float
-    number: int
-    unique: int
-    size: int
-    offset: int | None
-    body: bytes
-
+_Due = tuple[float, int, int, int, int | None, bytes]
+"""An answer: when it is due (monotonic seconds), a number that orders answers of the same time,
+the number of the request, size, offset and body. With an offset it is the image's data there."""
 
 LOADED_BYTES = 512 * 1024
 """What is loaded at once: the blocks of which EBS makes snapshots (EBS direct APIs)."""
@@ -91,10 +82,10 @@ class FuseServer:
                 # Alternately, so that neither new requests nor due answers wait for a burst of the
                 # other.
                 now = time.monotonic()
-                if self._waiting and self._waiting[0].at <= now:
-                    self._answer(heapq.heappop(self._waiting))
+                if self._waiting and self._waiting[0][0] <= now:
+                    self._answer(*heapq.heappop(self._waiting)[2:])
                 else:
-                    wait = self._waiting[0].at - now if self._waiting else None
+                    wait = self._waiting[0][0] - now if self._waiting else None
                     select.select([self.fuse.device], [], [], wait)
                 if taken := self.fuse.take():
                     self._begin(*taken, time.monotonic())
@@ -131,19 +122,19 @@ class FuseServer:
     ) -> None:
         self._count += 1
         at = arrived + next(self.latencies)
-        heapq.heappush(self._waiting, _Due(at, self._count, unique, size, offset, body))
+        heapq.heappush(self._waiting, (at, self._count, unique, size, offset, body))
 
-    def _answer(self, due: _Due) -> None:
-        if due.offset is None:
-            self.fuse.send(fuse_file.reply(due.unique, due.size), due.body)
+    def _answer(self, unique: int, size: int, offset: int | None, body: bytes) -> None:
+        if offset is None:
+            self.fuse.send(fuse_file.reply(unique, size), body)
             return
-        data = self.fuse.data[: due.size]
+        data = self.fuse.data[:size]
         try:
-            size = os.preadv(self.image, [data], due.offset)
+            size = os.preadv(self.image, [data], offset)
         except OSError as error:
-            self.fuse.send(fuse_file.reply(due.unique, error=error.errno or errno.EIO))
+            self.fuse.send(fuse_file.reply(unique, error=error.errno or errno.EIO))
         else:
-            self.fuse.send(fuse_file.reply(due.unique, size), data[:size])
+            self.fuse.send(fuse_file.reply(unique, size), data[:size])
 
 
 def draws(seed: int, volume: str, median_s: float, sigma: float) -> Iterator[float]:

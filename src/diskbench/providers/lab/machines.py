@@ -13,12 +13,12 @@ import time
 from dataclasses import replace
 from pathlib import Path
 
-from diskbench.errors import DiskbenchError, HostUnavailable, InvalidValue, ReleaseFailed
+from diskbench.errors import DiskbenchError, ReleaseFailed
 from diskbench.model.rental import Acquired
 from diskbench.providers.lab import devices, places, processes
 from diskbench.providers.lab.build import build, demolish, read_record, remove, revive, write_record
 from diskbench.providers.lab.disks import check_fuse, read_orders, save_orders
-from diskbench.providers.lab.places import LeaseFolder
+from diskbench.providers.lab.places import LeaseFolder, refused
 from diskbench.providers.lab.processes import Groups, find_groups, init_of
 from diskbench.providers.lab.request import (
     MAX_DISKS,
@@ -43,29 +43,16 @@ def check(request: LabRequest) -> None:
     if request.latency_ms:
         check_fuse()
     elif request.latency_jitter:
-        raise InvalidValue(
-            f"--latency-jitter {request.latency_jitter:g} without a latency to vary",
-            advice="give the median in milliseconds, as: --latency 1",
-            field="latency_jitter",
-        )
+        raise refused("jitter without latency", request=request)
     if bool(request.hidden_burst) != bool(request.hidden_burst_for_s):
-        typed = f"--hidden-burst {request.hidden_burst:g}"
-        raise InvalidValue(
-            f"{typed} --hidden-burst-for {request.hidden_burst_for_s:g}: both are needed",
-            advice="give how many times its limits and for how long: "
-            "--hidden-burst 4 --hidden-burst-for 20",
-            field="hidden_burst",
-        )
+        raise refused("half a hidden burst", request=request)
     for volume in request.volumes:
         check_volume(volume)
     if request.disk is not None:
         disk_limits(request.style, request.disk)
         most = MAX_DISKS[request.style]
         if request.disk.count > most:
-            raise InvalidValue(
-                f"{request.disk.count} disks are too many for a {request.style} host",
-                advice=f"at most {most}",
-            )
+            raise refused("too many disks", request=request, most=most)
 
 
 def acquire(
@@ -82,10 +69,7 @@ def acquire(
         # The expiry alone may differ.
         expiry = {"expires_at": request.expires_at}
         if record is not None and record.request.model_copy(update=expiry) != request:
-            raise InvalidValue(
-                f"lease {lease_id} belongs to a lab host with another request",
-                advice=f"give it back first: diskbench gc {lease_id}",
-            )
+            raise refused("lease of another request", lease_id=lease_id)
         if record is not None and record.acquired and revive(here, groups):
             return record.acquired
         demolish(here, groups)
@@ -113,10 +97,7 @@ def release(lease_id: str) -> None:
             demolish(here, groups)
             remove(here)
         except OSError as error:
-            raise ReleaseFailed(
-                f"lab host {lease_id} was not given back: {error}",
-                advice=f"then try again: diskbench gc {lease_id}",
-            ) from error
+            raise refused("host not given back", lease_id=lease_id, error=error) from error
     places.remove_base()
 
 
@@ -169,9 +150,7 @@ def set_credit(lease_id: str, *, on: bool) -> None:
         if not here.orders.exists():
             remove(here)
             places.remove_base()
-            raise HostUnavailable(
-                f"there is no lab host {lease_id}", advice="run: diskbench gc --dry-run"
-            )
+            raise refused("no host", lease_id=lease_id)
         orders = read_orders(here)
         if orders.credit != on:
             save_orders(here, replace(orders, credit=on, generation=orders.generation + 1))
@@ -181,30 +160,18 @@ def set_credit(lease_id: str, *, on: bool) -> None:
 def check_machine(user: str = "root") -> None:
     """Raise HostUnavailable where this machine cannot run lab hosts with that user."""
     if sys.platform != "linux":
-        raise HostUnavailable(
-            f"--provider lab needs Linux, this is {sys.platform}",
-            advice="run it in a Linux virtual machine, or use --provider ssh",
-            field="provider",
-        )
+        raise refused("no Linux", sys=sys)
     if os.geteuid() != 0:
         # By its path: sudo looks for commands in directories of its own.
         again = shlex.join(["sudo", str(Path(sys.argv[0]).absolute()), *sys.argv[1:]])
-        raise HostUnavailable(
-            "--provider lab needs root: it makes namespaces and loop devices",
-            advice=f"run it with sudo: {again}",
-            field="provider",
-        )
+        raise refused("not root", again=again)
     missing = [name for name in _PROGRAMS if shutil.which(name) is None]
     if processes.sshd_path() is None:
         missing.append("sshd")
     if user != "root" and shutil.which("sudo") is None:
         missing.append("sudo")
     if missing:
-        raise HostUnavailable(
-            f"--provider lab needs {', '.join(missing)}",
-            advice="on Debian: apt-get install openssh-server openssh-client util-linux sudo",
-            field="provider",
-        )
+        raise refused("programs missing", missing=", ".join(missing))
 
 
 def _known(groups: Groups) -> tuple[str, ...]:

@@ -19,7 +19,9 @@ from pathlib import Path
 
 from diskbench.errors import HostUnavailable
 from diskbench.files import private_directory
+from diskbench.providers.error_table import refusals
 
+refused = refusals("diskbench.providers.lab")
 VARIABLE = "DISKBENCH_LAB_DIR"
 """Environment variable with another directory for lab hosts; it must be on a disk, because it
 holds their images."""
@@ -148,10 +150,7 @@ def _make_base(base: Path) -> None:
             advice=f"name another directory with {VARIABLE}",
         ) from error
     if not stat.S_ISDIR(status.st_mode) or status.st_uid != os.geteuid():
-        raise HostUnavailable(
-            f"{base} belongs to another user; lab hosts keep keys there",
-            advice=f"remove it, or name another directory with {VARIABLE}",
-        )
+        raise refused("directory of another user", base=base, variable=VARIABLE)
 
 
 def _still(path: Path, handle: int) -> bool:
@@ -189,10 +188,7 @@ def claim_address(place: LeaseFolder) -> tuple[str, int]:
         if port is not None:
             return address, port
         link.unlink()
-    raise HostUnavailable(
-        f"no loopback address has port {' or '.join(map(str, PORTS))} free",
-        advice="run `ss -tln` to see what listens on all addresses",
-    )
+    raise refused("no free port", str=" or ".join(map(str, PORTS)))
 
 
 def give_up_address(place: LeaseFolder) -> None:

@@ -19,8 +19,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import diskbench
-from diskbench.errors import HostUnavailable, ReleaseFailed
-from diskbench.providers.lab.places import LeaseFolder, base_directory, listens
+from diskbench.errors import HostUnavailable
+from diskbench.providers.lab.places import LeaseFolder, base_directory, listens, refused
 from diskbench.providers.lab.supervisor.rates import parse_orders, read_report
 
 READY_WITHIN_S = 30.0
@@ -55,10 +55,7 @@ def start_host(place: LeaseFolder, group: Path, address: str, port: int) -> int:
             time.sleep(0.005)  # a listening socket shows in /proc only
     finally:
         reap(host)
-    raise HostUnavailable(
-        f"the lab host did not start: {last_words(log)}",
-        advice="the lab needs root, namespaces and mounts; a container must be privileged",
-    )
+    raise refused("host did not start", log=last_words(log))
 
 
 def start_supervisor(place: LeaseFolder, group: Path, watched: int) -> None:
@@ -78,7 +75,7 @@ def await_orders(place: LeaseFolder, process: subprocess.Popen[bytes] | None = N
     deadline = time.monotonic() + READY_WITHIN_S
     while time.monotonic() < deadline:
         report = read_report(place.report)
-        if report is not None and report.generation == generation:
+        if report is not None and report[0] == generation:
             return
         if process is not None and process.poll() is not None:
             break
@@ -176,10 +173,7 @@ def find_groups(root: Path = ROOT) -> Groups:
     controllers = root / "cgroup.controllers"
     if controllers.exists() and "io" in controllers.read_text("ascii").split():
         return Groups(2, root, root, prefix)
-    raise HostUnavailable(
-        f"neither blkio.throttle (cgroup v1) nor io.max (v2) is under {root}",
-        advice="the lab needs them to limit its disks; a container must be privileged",
-    )
+    raise refused("no limits of I/O", root=root)
 
 
 def make_group(groups: Groups, lease_id: str) -> Path:
@@ -192,10 +186,7 @@ def make_group(groups: Groups, lease_id: str) -> Path:
                 control.write_text("+io", "ascii")
         group.mkdir(exist_ok=True)
     except OSError as error:
-        raise HostUnavailable(
-            f"cannot make the cgroup {group}: {error.strerror}",
-            advice="run as root; a container must be privileged and have cgroups writable",
-        ) from error
+        raise refused("no cgroup", group=group, error=error) from error
     return group
 
 
@@ -237,10 +228,7 @@ def remove_group(group: Path) -> None:
                 raise
         if time.monotonic() > deadline:
             survivors = ", ".join(map(str, members(group))) or "unknown ones"
-            raise ReleaseFailed(
-                f"processes {survivors} of a lab host do not end",
-                advice=f"they are in {group}; they may wait for a device",
-            )
+            raise refused("processes do not end", survivors=survivors, group=group)
         time.sleep(0.005)  # the kernel empties the group; cgroup v1 has no event to wait for
 
 

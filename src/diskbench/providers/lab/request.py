@@ -16,9 +16,10 @@ from pydantic import Field
 from diskbench.catalog.bucket import Allowance, of_duration
 from diskbench.catalog.entry import catalogue
 from diskbench.catalog.lookup import DiskLimits, custom_limits, limits
-from diskbench.errors import InvalidValue
 from diskbench.model.base import Frozen
 from diskbench.model.rental import CUSTOM, DiskSpec
+from diskbench.providers.lab.places import refused
+from diskbench.providers.lab.supervisor.rates import MachineGate
 
 _CLOUDS: dict[Style, str] = {
     "aws-nvme": "aws", "aws-xen": "aws", "azure": "azure", "azure-nvme": "azure", "google": "gcp",
@@ -28,16 +29,6 @@ _VOLUME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,127}")
 
 
 Cache = Literal["none", "readonly", "readwrite"]
-
-
-class LabMachine(Frozen):
-    """A limit of the emulated machine (`MachineGate` of the supervisor's orders)."""
-
-    counts: Literal["ios", "bytes"]
-    allowance: Allowance
-    covers: Literal["both", "read", "write"] = "both"
-    stage: Literal["disk", "cache"] = "disk"
-    refill_per_s: float | None = None
 
 
 class LabRequest(Frozen):
@@ -61,7 +52,7 @@ class LabRequest(Frozen):
     time_scale: float = Field(default=1.0, gt=0)
     vm_iops: float | None = Field(default=None, gt=0)
     vm_bytes_per_s: float | None = Field(default=None, gt=0)
-    machine: tuple[LabMachine, ...] = ()
+    machine: tuple[MachineGate, ...] = ()
     cache: Cache = "none"
     hidden_burst: float = Field(default=0.0, ge=0)
     hidden_burst_for_s: float = Field(default=0.0, ge=0)
@@ -88,10 +79,7 @@ class LabKeys:
 def check_lease_id(lease_id: str) -> None:
     """Raise InvalidValue for an id that cannot name a file, a group and a host."""
     if not is_lease_id(lease_id):
-        raise InvalidValue(
-            f"{lease_id!r} is not a lease id",
-            advice="use up to 64 lower-case letters, digits, dashes",
-        )
+        raise refused("no lease id", lease_id=lease_id)
 
 
 def is_lease_id(text: str) -> bool:
@@ -102,9 +90,7 @@ def is_lease_id(text: str) -> bool:
 def check_volume(volume: str) -> None:
     """Raise InvalidValue for a volume that cannot be a part of a file's and a device's name."""
     if not _VOLUME.fullmatch(volume):
-        raise InvalidValue(
-            f"{volume!r} is not a name of a volume", advice="use letters, digits, dots and dashes"
-        )
+        raise refused("no volume", volume=volume)
 
 
 def cloud_of(style: Style) -> str | None:
@@ -128,10 +114,7 @@ def disk_limits(style: Style, disk: DiskSpec) -> DiskLimits:
     if disk.type == CUSTOM:
         return custom_limits(disk.size_gib, disk.iops, disk.throughput_mib_per_s, disk.io_kib)
     if cloud is None:
-        raise InvalidValue(
-            f"no catalogue has {disk.type!r} for a {style} host",
-            advice=f"use --disk {CUSTOM} with --iops and --throughput",
-        )
+        raise refused("disk in no catalogue", disk=disk, style=style, custom=CUSTOM)
     return limits(cloud, disk.type, disk.size_gib, disk.iops, disk.throughput_mib_per_s)
 
 
@@ -161,43 +144,31 @@ Style = Literal["aws-nvme", "aws-xen", "azure", "azure-nvme", "google", "vsphere
 _LETTERS = string.ascii_lowercase
 
 
-@dataclass(frozen=True)
-class DeviceNames:
-    """A disk's device node and the links to it, all absolute paths in the guest."""
-
-    node: str
-    links: tuple[str, ...]
-
-    @property
-    def best(self) -> str:
-        """The device name that does not depend on other attached disks."""
-        return self.links[0] if self.links else self.node
-
-
-def disk_names(style: Style, index: int, volume: str) -> DeviceNames:
-    """The names of the disk attached as number `index` (from 0) with the cloud's id `volume`."""
+def disk_names(style: Style, index: int, volume: str) -> tuple[str, ...]:
+    """The names of the disk attached as number `index` (from 0) with the cloud's id `volume`, all
+    absolute paths in the guest: the links first, the best of them before the others, then the
+    device node. The first does not depend on other attached disks."""
     by_id = "/dev/disk/by-id"
     match style:
         case "aws-nvme":
             serial = volume.replace("-", "")
             link = f"{by_id}/nvme-Amazon_Elastic_Block_Store_{serial}"
-            return DeviceNames(f"/dev/nvme{index + 1}n1", (link,))
+            return link, f"/dev/nvme{index + 1}n1"
         case "aws-xen":
-            return DeviceNames(f"/dev/xvd{_LETTERS[index + 5]}", ())  # f to p are for data disks
+            return (f"/dev/xvd{_LETTERS[index + 5]}",)  # f to p are for data disks
         case "azure":
             # sda is the system's disk, sdb the temporary one.
-            link = f"/dev/disk/azure/scsi1/lun{index}"
-            return DeviceNames(f"/dev/sd{_LETTERS[index + 2]}", (link,))
+            return f"/dev/disk/azure/scsi1/lun{index}", f"/dev/sd{_LETTERS[index + 2]}"
         case "azure-nvme":
             # Namespace 1 is the system's disk (azure-vm-utils, azure-nvme-id).
-            return DeviceNames(f"/dev/nvme0n{index + 2}", (f"/dev/disk/azure/data/by-lun/{index}",))
+            return f"/dev/disk/azure/data/by-lun/{index}", f"/dev/nvme0n{index + 2}"
         case "google":
             links = (f"{by_id}/google-{volume}", f"{by_id}/scsi-0Google_PersistentDisk_{volume}")
-            return DeviceNames(f"/dev/sd{_LETTERS[index + 1]}", links)
+            return *links, f"/dev/sd{_LETTERS[index + 1]}"
         case "vsphere":
             uuid = volume.replace("-", "").lower()
             links = (f"{by_id}/wwn-0x{uuid}", f"{by_id}/scsi-3{uuid}")
-            return DeviceNames(f"/dev/sd{_LETTERS[index + 1]}", links)
+            return *links, f"/dev/sd{_LETTERS[index + 1]}"
 
 
 def made_up_volume(style: Style, lease_id: str, index: int, turn: int = 1) -> str:

@@ -15,32 +15,36 @@ from collections.abc import Callable, Hashable
 from datetime import UTC, datetime
 from typing import Any, Generic, Protocol, TypeVar
 
-from pydantic import ConfigDict
-
 from diskbench.errors import DiskbenchError
-from diskbench.model.base import Frozen
 from diskbench.model.options import RentSpec
-from diskbench.model.rental import DiskSpec, Scope
+from diskbench.model.rental import Claim, Rental, Scope
 from diskbench.model.spec import Cell
+from diskbench.ports import RentWatch
+from diskbench.providers.keys import lease_keys
+from diskbench.providers.networks import caller_cidr
 from diskbench.providers.waits import CloudTiming
 
-SessionsT = TypeVar("SessionsT", bound="Sessions[Any]")
-TimingT = TypeVar("TimingT", bound=CloudTiming)
-RequestT = TypeVar("RequestT")
+T = TypeVar("T")
 
 
-class CloudProvider(ABC, Generic[SessionsT, TimingT]):
+class CloudProvider(ABC):
     """Rents machines and disks of one cloud in the cloud's shared `sessions`. Its methods are those
     of `ports.Renter` and of the abilities that the cloud has."""
 
-    def __init__(self, sessions: SessionsT, timing: TimingT) -> None:
-        self.sessions = sessions
-        self.timing = timing
+    sessions: Sessions[Any]
+    timing: CloudTiming
+    reading: CloudTiming
+    """The timeouts of calls that only look."""
 
-    @property
-    def reading(self) -> TimingT:
-        """The timeouts of calls that only look."""
-        return self.timing.for_reading()
+    def __init__(
+        self,
+        sessions: Sessions[Any],
+        timing: CloudTiming,
+        ask_caller: Callable[[], str] = caller_cidr,
+    ) -> None:
+        self.sessions = sessions
+        self.timing, self.reading = timing, timing.for_reading()
+        self.ask_caller = ask_caller
 
     def gone(self, lease_id: str, scope: Scope) -> str | None:
         """As `ports.Renter.gone`. An unanswered call does not count as a lost machine."""
@@ -57,17 +61,18 @@ class CloudProvider(ABC, Generic[SessionsT, TimingT]):
         self.sessions.close()
 
 
-def requested_disk(
-    cell: Cell, disk_request: Callable[[RentSpec | None], RequestT]
-) -> tuple[RentSpec, RequestT]:
+def ordered(claim: Claim, rental: Rental, watch: RentWatch) -> dict[str, Any]:
+    """What the order of every cloud holds."""
+    keys = lease_keys(watch.secret(), claim.lease_id)
+    return {"claim": claim, "spec": rental.spec, "keys": keys, "watch": watch}
+
+
+def requested_disk(cell: Cell, disk_request: Callable[[RentSpec | None], T]) -> tuple[RentSpec, T]:
     """The cell's spec and the disk that it asks for, by the cloud's `disk_request`, which refuses a
     cell that rents nothing."""
     requested = disk_request(cell.rent)
     assert cell.rent is not None, "disk_request() refuses a cell that rents nothing"
     return cell.rent, requested
-
-
-T = TypeVar("T")
 
 
 def unless_missing(ask: Callable[[], T], is_missing: Callable[[BaseException], bool]) -> T | None:
@@ -129,34 +134,3 @@ class Sessions(Generic[S]):
             # It ends by itself at the cloud; an error of the command must not be hidden.
             with contextlib.suppress(Exception):
                 session.close()
-
-
-class RentalDetails(Frozen):
-    """What `acquire` needs beside the spec. A field may be stored under another name, its alias,
-    so that plans which earlier versions stored can be read."""
-
-    model_config = ConfigDict(validate_by_name=True, serialize_by_alias=True)
-
-    ssh_cidr: str | None = None
-    """The network from which SSH is admitted; None where the user's own rules decide."""
-
-
-class SizedDisk(Frozen):
-    """The requested disk of a cloud that sells disks by type, size, IOPS and MiB/s. `size_gib` is
-    None where the user chooses no size; `type` is the disk's type, of a root disk too."""
-
-    type: str
-    size_gib: int | None = None
-    iops: int | None = None
-    throughput_mib_per_s: float | None = None
-    count: int = 1
-
-    def spec(self, size_gib: int) -> DiskSpec:
-        """The disk of that size as the plan shows it."""
-        return DiskSpec(
-            type=self.type,
-            size_gib=size_gib,
-            iops=self.iops,
-            throughput_mib_per_s=self.throughput_mib_per_s,
-            count=self.count,
-        )

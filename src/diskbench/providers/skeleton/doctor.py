@@ -7,17 +7,17 @@ import contextlib
 import secrets
 import time
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
 from datetime import UTC, datetime
 from email.utils import parsedate_to_datetime
 
 from pydantic import SecretBytes
 
 from diskbench import __version__
-from diskbench.errors import AccessDenied, CloudSilent, DiskbenchError, Unanswered
+from diskbench.errors import AccessDenied, DiskbenchError, Unanswered
 from diskbench.model.finding import Finding, FindingState, finding
 from diskbench.model.rental import Claim, SshAccess
 from diskbench.ports import Host
+from diskbench.providers.error_table import refused
 from diskbench.providers.keys import LeaseKeys, lease_keys
 
 WARN_S = 10.0
@@ -57,10 +57,7 @@ def http_date(text: str | None) -> datetime | None:
 def reported_time(where: str, cloud_time: datetime | None) -> datetime:
     """The time that a cloud reported; raises CloudSilent where it reported none."""
     if cloud_time is None:
-        raise CloudSilent(
-            f"{where} answered without its time (a Date header)",
-            advice="check whether a proxy is between; nothing that expired is deleted meanwhile",
-        )
+        raise refused("no time in the answer", where=where)
     return cloud_time
 
 
@@ -72,12 +69,8 @@ _LEASE_S = 3600.0
 """A lease of an hour, as of a short run: clouds refuse an end that is past or years away."""
 
 
-@dataclass(frozen=True)
-class DryRun:
-    """One request: `what` names it for people, `send` sends it and raises the cloud's refusal."""
-
-    what: str
-    send: Callable[[], None]
+DryRun = tuple[str, Callable[[], None]]
+"""One request: its name for people, and what sends it and raises the cloud's refusal."""
 
 
 class Bystander:
@@ -117,18 +110,18 @@ def rehearsed(
     """One finding for each request, in order. `advice` is for a request that is not permitted;
     `untried` says which requests the cloud cannot check, and why."""
     findings = []
-    for run in runs:
+    for what, send in runs:
         state: FindingState = "ok"
         words, to_do = "would be accepted", ""
         try:
-            run.send()
+            send()
         except DiskbenchError as error:
             state, words, to_do = "problem", error.message, error.advice
             if isinstance(error, AccessDenied):
                 to_do = advice
             elif isinstance(error, Unanswered):
                 state, to_do = "warning", "try again"
-        findings.append(finding(CHECK, where, state, f"{run.what}: {words}", to_do))
+        findings.append(finding(CHECK, where, state, f"{what}: {words}", to_do))
     if untried:
         findings.append(finding(CHECK, where, "ok", f"not tried: {untried}"))
     return findings

@@ -10,11 +10,11 @@ from typing import Any
 
 from diskbench.errors import ConnectionLost, HostUnavailable, RentalFailed
 from diskbench.model.rental import Acquired, SshAccess
-from diskbench.providers.guest import Guest, GuestDisk, disks, disks_before
+from diskbench.ports import Host
+from diskbench.providers.error_table import refused
+from diskbench.providers.guest import GuestDisk, disks, disks_before
 from diskbench.providers.skeleton.provision import Order
 from diskbench.providers.waits import Still, until
-
-AnyOrder = Order[Any, Any]
 
 
 @dataclass(frozen=True)
@@ -28,21 +28,12 @@ class Machine:
     alive: Callable[[], Still | None]
 
 
-@dataclass(frozen=True)
-class Seen:
-    """The disks in the guest, or a directory on a local disk."""
-
-    disks: tuple[GuestDisk, ...] = ()
-    directory: str | None = None
-
-
 @contextlib.contextmanager
-def reached(order: AnyOrder, machine: Machine) -> Iterator[Guest]:
+def reached(order: Order, machine: Machine) -> Iterator[Host]:
     """Connect to the machine's guest once it shows its host key and accepts our login; the
     connection closes with the block. Raises RentalFailed."""
     host = order.watch.host(machine.access, machine.address)
     try:
-        guest = Guest(host, machine.address)
         if order.bare_metal:
             order.watch.note(
                 f"{machine.name} is bare metal: "
@@ -62,7 +53,7 @@ def reached(order: AnyOrder, machine: Machine) -> Iterator[Guest]:
         advice = _if_unreached(order.details.ssh_cidr)
         until(connected, what, timing.ssh_s, timing, order.watch, advice=advice)
         order.watch.note(f"{machine.name} answers at {machine.address}")
-        yield guest
+        yield host
     finally:
         host.close()
 
@@ -77,11 +68,9 @@ def _if_unreached(cidr: str | None) -> str:
     )
 
 
-def disks_before_ours(
-    order: AnyOrder, guest: Guest, *, attached: bool
-) -> tuple[GuestDisk, ...] | None:
+def disks_before_ours(order: Order, guest: Host, *, attached: bool) -> tuple[GuestDisk, ...] | None:
     """As guest.disks_before; repeated while the connection is broken."""
-    return order.ask_guest("its disks", lambda: disks_before(guest.host, attached=attached))
+    return order.ask_guest("its disks", lambda: disks_before(guest, attached=attached))
 
 
 def keys_of(guest_disks: Iterable[GuestDisk] | None) -> frozenset[str]:
@@ -111,10 +100,7 @@ def verified(
         )
     disk = answering[0]
     if known & keys(disk):
-        raise RentalFailed(
-            f"{disk.node} answers to {name} but existed before the attachment",
-            advice=f"nothing was written; report this {origin}: its disks have misleading names",
-        )
+        raise refused("disk that was there before", disk=disk, name=name, origin=origin)
     check_size(disk, name, size_bytes)
     return disk
 
@@ -127,8 +113,8 @@ def check_size(disk: GuestDisk, name: str, size_bytes: int) -> None:
 
 
 def await_gone(
-    order: AnyOrder,
-    guest: Guest,
+    order: Order,
+    guest: Host,
     what: str,
     still_shown: Callable[[tuple[GuestDisk, ...]], Sequence[str]],
 ) -> None:
@@ -136,16 +122,17 @@ def await_gone(
     same names there. `still_shown` returns the names of those that are among the guest's disks."""
 
     def ask() -> bool | Still:
-        names = ", ".join(still_shown(disks(guest.host)))
+        names = ", ".join(still_shown(disks(guest)))
         return Still(f"{names} is still seen in the guest") if names else True
 
     order.ask_guest(what, ask)
 
 
 def acquired(
-    order: AnyOrder,
+    order: Order,
     machine: Machine,
-    seen: Seen,
+    shown: Sequence[GuestDisk] = (),
+    directory: str | None = None,
     *,
     size_bytes: int,
     facts: Mapping[str, Any],
@@ -153,13 +140,13 @@ def acquired(
     path: Callable[[GuestDisk], str] = lambda disk: disk.path,
     identity: Callable[[GuestDisk], str] = lambda disk: disk.identity,
 ) -> Acquired:
-    """The result for the engine: raw disks, unless a directory is measured. `path` and
-    `identity` return a disk's device name and identity in the cloud's guests."""
-    raw = () if seen.directory else seen.disks
+    """The result for the engine: raw disks (`shown` in the guest), unless a directory is measured.
+    `path` and `identity` return a disk's device name and identity in the cloud's guests."""
+    raw = () if directory else shown
     return Acquired(
         address=machine.address,
         device=path(raw[0]) if raw else None,
-        directory=seen.directory,
+        directory=directory,
         devices=tuple(path(disk) for disk in raw),
         identities=tuple(identity(disk) for disk in raw),
         identity=identity(raw[0]) if raw else None,
@@ -176,10 +163,7 @@ def refuse(cloud: str, differences: Iterable[str]) -> None:
     differences, return. `cloud` is the cloud's name in messages."""
     texts = tuple(differences)
     if texts:
-        raise RentalFailed(
-            f"{cloud} delivered something other than what was requested: {'; '.join(texts)}",
-            advice="nothing was measured; report it when it comes back",
-        )
+        raise refused("something else delivered", cloud=cloud, texts="; ".join(texts))
 
 
 def differs(what: str, name: str, requested: object, reported: object) -> Iterator[str]:

@@ -11,13 +11,14 @@ from __future__ import annotations
 import contextlib
 import shutil
 import time
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass
-from typing import Generic, Protocol, TypeVar
+from typing import Any
 
 from diskbench.errors import DiskbenchError, ReleaseFailed
 from diskbench.model.rental import Found, Scope, Which, is_named_for
 from diskbench.ports import RentWatch
+from diskbench.providers.error_table import refused
 from diskbench.providers.keys import lease_directory
 from diskbench.providers.waits import CloudTiming, nap
 
@@ -60,8 +61,6 @@ def by_lease(scope: Scope, tagged: Iterable[Tagged]) -> list[Found]:
 RELEASE_ROUNDS = 3
 """The number of passes over the listing: a concurrent `acquire` may add to it meanwhile."""
 
-L = TypeVar("L", bound="Listing")
-
 Failures = dict[str, str]
 """Kind and id of a resource that could not be released → the reason."""
 
@@ -69,11 +68,11 @@ Failures = dict[str, str]
 def release(
     which: Which,
     where: str,
-    list_lease: Callable[[Collection[str]], L],
-    give_back: Callable[[L, Failures], None],
+    list_lease: Callable[[Collection[str]], Listed],
+    give_back: Callable[[Listed, Failures], None],
     tell: Callable[[str], str] = str,
     *,
-    lag: Lag[L] | None = None,
+    lag: Lag | None = None,
 ) -> None:
     """Release the resources of a lease at `where` (`us-east-1`); succeeds if there are none.
 
@@ -89,19 +88,16 @@ def release(
     with _listing(lease_id, where):
         listing = first = listed_in_time(list_lease, deleted, lag)
     for _ in range(RELEASE_ROUNDS):
-        if failures or not listing.names():
+        if failures or not listing.meant:
             break
         give_back(listing, failures)
-        deleted.update(name for name in listing.names() if name not in failures)
+        deleted.update(name for name in listing.meant if name not in failures)
         with _listing(lease_id, where):
             listing = listed_in_time(list_lease, deleted, lag, first)
     which.warn(listing.others)
-    reasons = [f"{tell(one)} ({failures.get(one, 'still listed')})" for one in listing.names()]
+    reasons = [f"{tell(one)} ({failures.get(one, 'still listed')})" for one in listing.meant]
     if reasons:
-        raise ReleaseFailed(
-            f"not given back in {where}: {'; '.join(reasons)}",
-            advice=f"diskbench gc {lease_id}; what is left costs money or space until then",
-        )
+        raise refused("not given back", where=where, reasons="; ".join(reasons), lease_id=lease_id)
     if not which.copied:
         shutil.rmtree(directory, ignore_errors=True)
 
@@ -150,43 +146,34 @@ def _then_gc(error: DiskbenchError, lease_id: str) -> str:
     return f"{first}diskbench gc {lease_id}"
 
 
-class Listing(Protocol):
-    """A cloud's listing of a lease: kinds and ids of the resources to release, the keys of
-    `Failures`, and of `others` that carry the lease's tag but do not belong to it; these stay."""
-
-    @property
-    def others(self) -> Sequence[str]: ...
-    def names(self) -> Sequence[str]: ...
-
-
-T = TypeVar("T")
-
-
 @dataclass(frozen=True)
-class Listed(Generic[T]):
-    """A listing of what carries a lease's tag: what is meant by its kind and id, and the others."""
+class Listed:
+    """A cloud's listing of what carries a lease's tag: what is to be released, by kind and id
+    (`volume vol-0abc`, the keys of `Failures`), and the `others`, which do not belong to the lease;
+    these stay."""
 
-    meant: Mapping[str, T]
-    others: tuple[str, ...]
+    meant: Mapping[str, Any]
+    others: tuple[str, ...] = ()
 
-    def names(self) -> tuple[str, ...]:
-        return tuple(self.meant)
+    def of(self, kind: str) -> list[Any]:
+        """The resources of a kind (`volume`)."""
+        return [one for name, one in self.meant.items() if name.startswith(f"{kind} ")]
 
 
-def parted(carrying: Mapping[str, T], is_meant: Callable[[str, T], bool]) -> Listed[T]:
+def parted(carrying: Mapping[str, Any], is_meant: Callable[[str, Any], bool]) -> Listed:
     """What carries the tag, by kind and id, as a listing."""
     meant = {name: one for name, one in carrying.items() if is_meant(name, one)}
     return Listed(meant, tuple(name for name in carrying if name not in meant))
 
 
 @dataclass(frozen=True)
-class Lag(Generic[L]):
+class Lag:
     """How far a cloud's listings may be behind. `unlisted_s` returns how many seconds from now a
     resource of the lease may still be absent, by the first listing of a release; None: what is not
     listed is not there. `listed_s` is how long a deleted one may still be listed."""
 
     timing: CloudTiming
-    unlisted_s: Callable[[L], float | None]
+    unlisted_s: Callable[[Listed], float | None]
     listed_s: float
     repeats: int = 0
     """How many times at least an empty listing is repeated before anything was listed, also when
@@ -195,11 +182,11 @@ class Lag(Generic[L]):
 
 
 def listed_in_time(
-    list_lease: Callable[[Collection[str]], L],
+    list_lease: Callable[[Collection[str]], Listed],
     deleted: Collection[str],
-    lag: Lag[L] | None,
-    first: L | None = None,
-) -> L:
+    lag: Lag | None,
+    first: Listed | None = None,
+) -> Listed:
     """The listing by `list_lease`, which is given the names `deleted` so far. It is asked again
     while it shows one of them, and while it is empty although something may have been made (`first`
     is the listing with which the release began); without `lag` it is asked once. After that time
@@ -210,7 +197,7 @@ def listed_in_time(
     unlisted_until, repeats = None, 0  # known at the first empty listing
     while True:
         listing = list_lease(deleted)
-        names, now = set(listing.names()), time.monotonic()
+        names, now = set(listing.meant), time.monotonic()
         if names:
             is_late = bool(names.intersection(deleted)) and now - begin < lag.listed_s
         else:

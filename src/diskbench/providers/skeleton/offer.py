@@ -3,40 +3,67 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
 from typing import Any, Protocol
+
+from pydantic import ConfigDict
 
 from diskbench.catalog.books import Books
 from diskbench.catalog.cost import address_part, disk_part, machine_part, snapshot_part, sum_usd
+from diskbench.catalog.entry import catalogue
 from diskbench.catalog.lookup import DiskLimits, promise
+from diskbench.catalog.sourced_figures import Quantity
+from diskbench.model.base import Frozen
 from diskbench.model.options import RentSpec
 from diskbench.model.rental import DiskSpec, PricePart, Rental, Scope
 
 OF_FILL = ", from a snapshot of a filled one"
 
 
-def disk_words(
-    disk: str,
-    count: int,
-    is_striped: bool,
-    iops: int | None,
-    throughput: float | None,
-    unit: str = "MiB/s",
-) -> str:
-    """`disk` with its count, whether it is striped, and its provisioned IOPS and throughput."""
-    words = f"{count} × {disk}" if count > 1 else disk
-    words += ", striped" if count > 1 and is_striped else ""
-    if iops:
-        words += f", {iops:,} IOPS"
-    if throughput:
-        words += f", {throughput:g} {unit}"
-    return words
-
-
 def place_words(zones: Sequence[str]) -> str:
     """The first zone, and those to try after it."""
     first, *others = zones
     return f"{first} (else {', '.join(others)})" if others else first
+
+
+def offer_words(
+    spec: RentSpec,
+    requested: Requested,
+    size_gib: int,
+    *,
+    machine: str,
+    where: str,
+    image: str,
+    own: str | None,
+    more: str,
+    root: str = "root disk",
+    unit: str = "MiB/s",
+) -> str:
+    """The offer in words: machine, place, disks with `more` about them, image. `own` is what a disk
+    that comes with its machine is called, `root` the root disk, `unit` that of the throughput."""
+    disk = requested.spec(size_gib)
+    words = own or (f"its {root}, " if requested.kind == "root" else "") + disk.type
+    words += f" of {size_gib:,} GiB"
+    if disk.count > 1:
+        words = f"{disk.count} × {words}{', striped' if spec.stripe else ''}"
+    if disk.iops:
+        words += f", {disk.iops:,} IOPS"
+    if disk.throughput_mib_per_s:
+        words += f", {disk.throughput_mib_per_s:g} {unit}"
+    spot = "spot " if spec.spot else ""
+    return f"{spot}{machine} in {where} with {words}{more}; {image}"
+
+
+def provisioned(cloud: str, disk: DiskSpec) -> tuple[float | None, float | None]:
+    """The provisioned IOPS and throughput of a disk: as requested, or the type's default; None
+    where they follow from its size."""
+    entry = catalogue(cloud).disks[disk.type]
+
+    def of(requested: float | None, quantity: Quantity | None) -> float | None:
+        if requested is not None or quantity is None or not quantity.provisioned:
+            return requested
+        return quantity.default_value(disk.size_gib)
+
+    return of(disk.iops, entry.iops), of(disk.throughput_mib_per_s, entry.throughput)
 
 
 def open_warnings(spec: RentSpec, *, spot: str) -> Iterator[str]:
@@ -46,6 +73,38 @@ def open_warnings(spec: RentSpec, *, spot: str) -> Iterator[str]:
         yield f"the cloud may end a spot machine at any time{spot}"
     if spec.ssh_cidr is not None and spec.ssh_cidr.endswith("/0"):
         yield f"SSH is open to all addresses ({spec.ssh_cidr}); only the lease's key gets in"
+
+
+class RentalDetails(Frozen):
+    """What `acquire` needs beside the spec. A field may be stored under another name, its alias,
+    so that plans which earlier versions stored can be read."""
+
+    model_config = ConfigDict(validate_by_name=True, serialize_by_alias=True)
+
+    ssh_cidr: str | None = None
+    """The network from which SSH is admitted; None where the user's own rules decide."""
+    emulated: bool
+
+
+class SizedDisk(Frozen):
+    """The requested disk of a cloud that sells disks by type, size, IOPS and MiB/s. `size_gib` is
+    None where the user chooses no size; `type` is the disk's type, of a root disk too."""
+
+    type: str
+    size_gib: int | None = None
+    iops: int | None = None
+    throughput_mib_per_s: float | None = None
+    count: int = 1
+
+    def spec(self, size_gib: int) -> DiskSpec:
+        """The disk of that size as the plan shows it."""
+        return DiskSpec(
+            type=self.type,
+            size_gib=size_gib,
+            iops=self.iops,
+            throughput_mib_per_s=self.throughput_mib_per_s,
+            count=self.count,
+        )
 
 
 class Requested(Protocol):
@@ -115,12 +174,8 @@ MIN_VCPUS = 2
 BOTTLENECK = "the VM, not the disk, would be the bottleneck"
 
 
-@dataclass(frozen=True)
-class Needs:
-    """The IOPS and MB/s (10^6 bytes per second) that the machine must sustain."""
-
-    iops: float
-    mb_per_s: float
+Needs = tuple[float, float]
+"""The IOPS and MB/s (10^6 bytes per second) that the machine must sustain."""
 
 
 def needs(limits: DiskLimits | None, count: int = 1) -> Needs:
@@ -131,4 +186,4 @@ def needs(limits: DiskLimits | None, count: int = 1) -> Needs:
     pools = limits.pools if limits else ()
     iops = sum(pool.iops.ceiling for pool in pools if pool.iops)
     bytes_per_s = sum(pool.bytes_per_s.ceiling for pool in pools if pool.bytes_per_s)
-    return Needs(MARGIN * count * iops, MARGIN * count * bytes_per_s / 1e6)
+    return MARGIN * count * iops, MARGIN * count * bytes_per_s / 1e6

@@ -7,31 +7,20 @@ import json
 import uuid
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Generic, Protocol, TypeVar
+from typing import Any, TypeVar
 
 from diskbench.errors import NoCapacity
 from diskbench.model.options import RentSpec
 from diskbench.model.rental import Claim, SshAccess
 from diskbench.ports import RentWatch
 from diskbench.providers.cloud_init import GuestSpec, uptime_limit_s
+from diskbench.providers.error_table import refused
 from diskbench.providers.guest import ask_guest
 from diskbench.providers.keys import LeaseKeys, lease_directory, write_access
 from diskbench.providers.options import EmulationOptions
+from diskbench.providers.skeleton.offer import RentalDetails
 from diskbench.providers.waits import CloudTiming, Still, until
 
-
-class Resolved(Protocol):
-    """The result of `resolve`: whether the cloud is an emulator, and the network from which SSH is
-    admitted; None where the user's own rules decide."""
-
-    @property
-    def emulated(self) -> bool: ...
-    @property
-    def ssh_cidr(self) -> str | None: ...
-
-
-DetailsT = TypeVar("DetailsT", bound=Resolved)
-TimingT = TypeVar("TimingT", bound=CloudTiming)
 T = TypeVar("T")
 
 _HOSTNAME = 63
@@ -56,16 +45,16 @@ def token_of(cloud: uuid.UUID, lease_id: str, role: str, request: Mapping[str, A
 
 
 @dataclass(frozen=True, kw_only=True)
-class Order(Generic[DetailsT, TimingT]):
+class Order:
     """The resources to make, for which claim, observed by which watch. `details` is the result
     of `resolve`."""
 
     claim: Claim
     spec: RentSpec
-    details: DetailsT
+    details: RentalDetails
     keys: LeaseKeys
     watch: RentWatch
-    timing: TimingT
+    timing: CloudTiming
 
     @property
     def lease(self) -> str:
@@ -131,6 +120,16 @@ class Order(Generic[DetailsT, TimingT]):
         )
 
 
+@dataclass(frozen=True)
+class Provisioned:
+    """A running machine, and its disks in the same zone, in order, as the cloud describes them;
+    `place` is the zone in the cloud's own form."""
+
+    machine: dict[str, Any]
+    disks: tuple[dict[str, Any], ...]
+    place: Any
+
+
 Z = TypeVar("Z")
 
 
@@ -152,16 +151,15 @@ def in_first_with_capacity(
     """The result of `rent` in the first zone with capacity. `undo` deletes what was made in a zone
     that then lacked capacity; `name` is a zone's name in messages. Raises NoCapacity with the
     answer of each zone when all lack capacity."""
-    refused: list[str] = []
+    answers: list[str] = []
     for position, zone in enumerate(zones):
         try:
             return rent(zone)
         except NoCapacity as error:
-            refused.append(f"{name(zone)}: {error.message}")
+            answers.append(f"{name(zone)}: {error.message}")
             following = [f"; trying {name(after)}" for after in zones[position + 1 : position + 2]]
             watch.note(f"no capacity in {name(zone)}{''.join(following)}")
             undo()
-    raise NoCapacity(
-        f"no zone of {region} has capacity: {'; '.join(refused) or 'it has no zone to rent in'}",
-        advice="try another --zone, --region or --instance-type, or later",
+    raise refused(
+        "no capacity", region=region, answers="; ".join(answers) or "it has no zone to rent in"
     )

@@ -16,6 +16,7 @@ from diskbench.errors import InvalidValue
 from diskbench.model.options import RentSpec
 from diskbench.plan.rent_options import field_of, flag
 from diskbench.providers.asked import refuse_options
+from diskbench.providers.error_table import refused
 from diskbench.yaml_lines import packaged
 
 
@@ -74,21 +75,13 @@ class Forms:
         tags = self.tags
         for key, value in spec.tags:
             if tags.reserved.match(key):
-                raise InvalidValue(
-                    f"--tag {key}={value}: the key {key!r} is reserved",
-                    advice="diskbench finds what it rented by its own tags; use another key",
-                    field="tags",
-                )
+                raise refused("reserved tag", key=key, value=value)
             if not tags.key.fullmatch(key) or not tags.value.fullmatch(value):
                 words = f"--tag {key}={value}: {cloud} takes no such tag"
                 raise InvalidValue(words, advice=tags.advice, field="tags")
         counts = Counter(key.lower() for key, _ in spec.tags)
         if twice := [key for key, count in counts.items() if count > 1]:
-            raise InvalidValue(
-                f"--tag {twice[0]} is given twice, in different cases",
-                advice="clouds disagree on whether these are one tag; leave one out",
-                field="tags",
-            )
+            raise refused("tag given twice", twice=twice)
         if len(spec.tags) > tags.most:
             advice = f"{cloud} takes {tags.most} beside those of diskbench"
             raise InvalidValue(f"{len(spec.tags)} tags are given", advice=advice, field="tags")

@@ -11,14 +11,15 @@ from collections.abc import Sequence
 from functools import partial
 from typing import Any
 
-from diskbench.errors import DiskbenchError, RentalFailed
+from diskbench.errors import DiskbenchError
 from diskbench.model.base import Frozen
-from diskbench.providers.guest import Guest, GuestDisk, disks
+from diskbench.ports import Host
+from diskbench.providers.guest import GuestDisk, disks
 from diskbench.providers.skeleton import handover
 from diskbench.providers.vsphere import provision, requests
 from diskbench.providers.vsphere.client import Ref, moid, reference
 from diskbench.providers.vsphere.disk_request import Controller
-from diskbench.providers.vsphere.errors import vim
+from diskbench.providers.vsphere.errors import refused, vim
 from diskbench.providers.vsphere.inventory import option, size_of
 from diskbench.providers.vsphere.provision import VsphereOrder
 from diskbench.providers.waits import Still
@@ -64,7 +65,7 @@ def reachable(reported: Sequence[str]) -> str | None:
 
 
 def attach(
-    order: VsphereOrder, vm: Ref, guest: Guest
+    order: VsphereOrder, vm: Ref, guest: Host
 ) -> tuple[tuple[VirtualDisk, ...], tuple[GuestDisk, ...]]:
     """Add the disks and return them in order, as vSphere lists them and as the guest sees them.
     Raises RentalFailed."""
@@ -74,13 +75,10 @@ def attach(
         _add(order, vm)
         ours = virtual_disks(order, vm)
     if len(ours) != order.details.requested.count:
-        raise RentalFailed(
-            f"{len(ours)} disks are attached to {moid(vm)}, not {order.details.requested.count}",
-            advice="give the lease back and start a new run",
-        )
+        raise refused("another number of disks", count=len(ours), id=moid(vm), order=order)
     controller, unseen = order.details.requested.controller, Still("not seen in the guest yet")
     return ours, order.ask_guest(
-        "the disk", lambda: find_disks(disks(guest.host), ours, before, controller) or unseen
+        "the disk", lambda: find_disks(disks(guest), ours, before, controller) or unseen
     )
 
 
@@ -128,11 +126,7 @@ def _our_controller(order: VsphereOrder, vm: Ref, devices: Sequence[Any]) -> Any
     for device in devices:
         if requests.is_ours(device, order.details):
             return device
-    raise RentalFailed(
-        f"machine {moid(vm)} has not the {order.details.requested.controller} controller it was "
-        "given",
-        advice="give the lease back and start a new run",
-    )
+    raise refused("controller gone", id=moid(vm), order=order)
 
 
 def _disks(devices: Sequence[Any]) -> list[Any]:
@@ -144,10 +138,7 @@ def swapped(order: VsphereOrder) -> Ref:
     RentalFailed."""
     vm = provision.existing(order)
     if vm is None:
-        raise RentalFailed(
-            f"vSphere lists no machine of lease {order.lease}",
-            advice="another program removed it: start a new run",
-        )
+        raise refused("machine not listed", order=order)
     provision.alive(order, vm)
     machine = provision.read(order, vm, "config.extraConfig")
     earlier = virtual_disks(order, vm)
@@ -229,19 +220,13 @@ def _by_appearance(
 ) -> tuple[GuestDisk, ...] | None:
     """The new NVMe disks; their order does not matter, since all are equal."""
     if before is None:
-        raise RentalFailed(
-            "the disk existed before diskbench could see it appear, and has no identifier",
-            advice="nothing was written; start a new run, or use --controller pvscsi",
-        )
+        raise refused("disk not seen to appear")
     known = {key for disk in before for key in _places(disk)}
     new = [disk for disk in guest_disks if not known & _places(disk) and disk.model == NVME_MODEL]
     if len(new) < len(ours):
         return None
     if len(new) > len(ours):
-        raise RentalFailed(
-            f"{len(new)} disks appeared in the guest, {len(ours)} were attached",
-            advice="nothing was written; start a new run, or use --controller pvscsi",
-        )
+        raise refused("another number of disks seen", count=len(new), attached=len(ours))
     new.sort(key=lambda disk: (len(disk.node), disk.node))
     for disk, virtual_disk in zip(new, ours, strict=True):
         handover.check_size(disk, virtual_disk.uuid, virtual_disk.size_bytes)

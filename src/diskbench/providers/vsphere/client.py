@@ -11,13 +11,13 @@ from functools import partial
 from typing import Any, TypeVar
 from urllib.parse import unquote
 
-from diskbench.errors import AccessDenied, DiskbenchError, Interrupted, LoggedOut
+from diskbench.errors import DiskbenchError, Interrupted, LoggedOut
 from diskbench.extras import missing
 from diskbench.model.rental import Scope
 from diskbench.ports import RentWatch
 from diskbench.providers.skeleton.cloud import Sessions, unless_missing
 from diskbench.providers.vsphere import errors
-from diskbench.providers.vsphere.errors import is_missing, sdk, vim, vmodl
+from diskbench.providers.vsphere.errors import is_missing, refused, sdk, vim, vmodl
 from diskbench.providers.vsphere.login import (
     VsphereServer,
     connect,
@@ -257,10 +257,7 @@ class VsphereSessions(Sessions[VsphereSession]):
         vsphere = self.at(server, timing, watch)
         installation = vsphere.call("About", lambda: str(vsphere.content.about.instanceUuid))
         if scope.account not in {None, installation}:
-            raise AccessDenied(
-                f"{server.url} is vCenter {installation}, the lease is in {scope.account}",
-                advice="set VSPHERE_SERVER or --endpoint-url to the server of the lease",
-            )
+            raise refused("another vCenter", server=server, installation=installation, scope=scope)
         return vsphere
 
 

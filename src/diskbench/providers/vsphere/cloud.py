@@ -11,11 +11,10 @@ from diskbench.model.rental import Acquired, Claim, Found, LeaseEnd, Rental, Sco
 from diskbench.model.spec import Cell
 from diskbench.ports import Host, RentWatch
 from diskbench.providers.guest import move_timer
-from diskbench.providers.keys import lease_keys
 from diskbench.providers.skeleton import leases
-from diskbench.providers.skeleton.cloud import CloudProvider, requested_disk
+from diskbench.providers.skeleton.cloud import CloudProvider, ordered, requested_disk
 from diskbench.providers.skeleton.doctor import reported_time
-from diskbench.providers.skeleton.leases import Failures, Listed, Tagged, by_lease, giving_back
+from diskbench.providers.skeleton.leases import Failures, Listed, by_lease, giving_back
 from diskbench.providers.vsphere import client, requests
 from diskbench.providers.vsphere.attach import swapped
 from diskbench.providers.vsphere.client import Vsphere, VsphereSessions, VsphereTiming
@@ -23,7 +22,13 @@ from diskbench.providers.vsphere.disk_request import VsphereResolved, disk_reque
 from diskbench.providers.vsphere.doctor import examine, policy, rehearse
 from diskbench.providers.vsphere.errors import is_missing
 from diskbench.providers.vsphere.handover import hand_over
-from diskbench.providers.vsphere.inventory import PATHS, VsphereMachine, attribute_keys, machines
+from diskbench.providers.vsphere.inventory import (
+    PATHS,
+    VsphereMachine,
+    attribute_keys,
+    machines,
+    marked,
+)
 from diskbench.providers.vsphere.login import server_of
 from diskbench.providers.vsphere.lookup import resolve_details
 from diskbench.providers.vsphere.offer import foresee, rental
@@ -36,11 +41,14 @@ REPEATS = 4
 """How many times an empty listing is repeated, a moment between two; our choice."""
 
 
-class VsphereProvider(CloudProvider[VsphereSessions, VsphereTiming]):
+class VsphereProvider(CloudProvider):
     """Machines of a vSphere installation, with a virtual disk on the datastore to measure. vSphere
     has neither prices nor quotas of an account."""
 
     name = "vsphere"
+    sessions: VsphereSessions
+    timing: VsphereTiming
+    reading: VsphereTiming
 
     def __init__(self, timing: VsphereTiming = _TIMING) -> None:
         super().__init__(VsphereSessions(), timing)
@@ -75,20 +83,13 @@ class VsphereProvider(CloudProvider[VsphereSessions, VsphereTiming]):
     def _order(self, claim: Claim, rental: Rental, watch: RentWatch) -> VsphereOrder:
         details = VsphereResolved.model_validate(rental.details)
         vsphere = self.sessions.of_scope(rental.scope, self.timing, watch)
-        keys = lease_keys(watch.secret(), claim.lease_id)
-        return VsphereOrder(
-            vsphere=vsphere, claim=claim, spec=rental.spec, details=details, keys=keys,
-            watch=watch, timing=self.timing,
-        )  # fmt: skip
+        of_claim = ordered(claim, rental, watch)
+        return VsphereOrder(**of_claim, vsphere=vsphere, details=details, timing=self.timing)
 
     @while_looking()
     def found(self, scope: Scope) -> Sequence[Found]:
         listed = machines(self.sessions.of_scope(scope, self.reading))
-        tagged = (
-            Tagged(told=machine.kind_and_id, name=machine.item.name, **machine.mark.model_dump())
-            for machine in listed
-        )
-        return by_lease(scope, tagged)
+        return by_lease(scope, (machine.mark for machine in listed))
 
     @while_looking()
     def present(self, scope: Scope) -> datetime:
@@ -101,7 +102,7 @@ class VsphereProvider(CloudProvider[VsphereSessions, VsphereTiming]):
         if not listed:
             return f"vSphere lists no machine of lease {lease_id}"
         if not any(machine.is_on for machine in listed):
-            return f"{listed[-1].kind_and_id} is {listed[-1].item.values.get('runtime.powerState')}"
+            return f"{listed[-1].mark.told} is {listed[-1].item.values.get('runtime.powerState')}"
         return None
 
     def examine(self, scope: Scope) -> Sequence[Finding]:
@@ -114,8 +115,29 @@ class VsphereProvider(CloudProvider[VsphereSessions, VsphereTiming]):
         self, lease_id: str, scope: Scope, *, made: Sequence[str] = (), copied: Sequence[str] = ()
     ) -> None:
         """The machine with its disks is deleted, awaited and verified."""
+        which, timing = Which(lease_id, made, copied), self.timing
         with giving_back(lease_id):
-            _release(self.sessions.of_scope(scope, self.timing), Which(lease_id, made, copied))
+            vsphere = self.sessions.of_scope(scope, timing)
+
+        def list_lease(deleted: Collection[str]) -> Listed:
+            listed = [one for one in machines(vsphere) if one.mark.lease_id == lease_id]
+            unlisted = set(made) - set(deleted) - {machine.mark.told for machine in listed}
+            listed += _by_id(vsphere, lease_id, unlisted)
+            carrying = {machine.mark.told: machine for machine in listed}
+            return leases.parted(carrying, lambda told, one: which.takes(one.item.name, told))
+
+        def unlisted_s(first: Listed) -> float | None:
+            """A clone that was just made may not be listed yet."""
+            return None if copied or first.meant else REPEATS * timing.first_poll_s
+
+        def give_back(listing: Listed, failures: Failures) -> None:
+            for told, machine in listing.meant.items():
+                with leases.noting(failures, told, is_missing):
+                    _remove(vsphere, machine)
+
+        lag = leases.Lag(timing, unlisted_s, timing.appear_s, REPEATS)
+        with giving_back(lease_id):
+            leases.release(which, "vSphere", list_lease, give_back, lag=lag)
 
     def extend(
         self, lease_id: str, scope: Scope, end: LeaseEnd, guest: Host, made: Sequence[str] = ()
@@ -134,29 +156,6 @@ class VsphereProvider(CloudProvider[VsphereSessions, VsphereTiming]):
         return policy()
 
 
-def _release(vsphere: Vsphere, which: Which) -> None:
-    timing = vsphere.timing
-
-    def list_lease(deleted: Collection[str]) -> Listed[VsphereMachine]:
-        listed = [one for one in machines(vsphere) if one.mark.lease_id == which.lease_id]
-        unlisted = set(which.made) - set(deleted) - {machine.kind_and_id for machine in listed}
-        listed += _by_id(vsphere, which.lease_id, unlisted)
-        carrying = {machine.kind_and_id: machine for machine in listed}
-        return leases.parted(carrying, lambda name, machine: which.takes(machine.item.name, name))
-
-    def unlisted_s(first: Listed[VsphereMachine]) -> float | None:
-        """A clone that was just made may not be listed yet."""
-        return None if which.copied or first.meant else REPEATS * timing.first_poll_s
-
-    def give_back(listing: Listed[VsphereMachine], failures: Failures) -> None:
-        for name, machine in listing.meant.items():
-            with leases.noting(failures, name, is_missing):
-                _remove(vsphere, machine)
-
-    lag = leases.Lag(timing, unlisted_s, timing.appear_s, REPEATS, vsphere.watch)
-    leases.release(which, "vSphere", list_lease, give_back, lag=lag)
-
-
 def _by_id(vsphere: Vsphere, lease_id: str, resources: Iterable[str]) -> list[VsphereMachine]:
     """The machines among `resources` (`machine vm-53`) that exist and carry the lease's notes, read
     by their ids: a listing may not show them yet."""
@@ -164,8 +163,8 @@ def _by_id(vsphere: Vsphere, lease_id: str, resources: Iterable[str]) -> list[Vs
     ids = [moref for kind, _, moref in parts if kind == "machine"]
     refs = [client.reference(vsphere, "VirtualMachine", moref) for moref in ids]
     items = [item for ref in refs if (item := vsphere.properties(ref, PATHS))]
-    marked = [(item, requests.mark(item.values.get("config.annotation"))) for item in items]
-    return [VsphereMachine(item, one) for item, one in marked if one and one.lease_id == lease_id]
+    carrying = filter(None, map(marked, items))
+    return [machine for machine in carrying if machine.mark.lease_id == lease_id]
 
 
 def _remove(vsphere: Vsphere, machine: VsphereMachine) -> None:

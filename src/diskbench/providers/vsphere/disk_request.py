@@ -16,8 +16,9 @@ from diskbench.model.rental import DiskSpec
 from diskbench.plan.rent_options import check_endpoint, field_of
 from diskbench.providers.asked import check_count, check_lab, check_own
 from diskbench.providers.networks import is_loopback
-from diskbench.providers.skeleton.cloud import RentalDetails
+from diskbench.providers.skeleton.offer import RentalDetails
 from diskbench.providers.skeleton.shipped import read_forms
+from diskbench.providers.vsphere.errors import refused
 from diskbench.providers.vsphere.plugin import PLUGIN, VsphereOptions
 
 Provisioning = Literal["thin", "lazy-zeroed", "eager-zeroed"]
@@ -62,11 +63,7 @@ def disk_request(spec: RentSpec | None) -> VsphereDiskRequest:
     """The disk requested by a spec. Raises InvalidValue or UnknownName with the allowed values."""
     here = VsphereOptions() if spec is None else VsphereOptions.of(spec)
     if spec is None or (here.datastore is None and here.storage_policy is None):
-        raise InvalidValue(
-            "--provider vsphere needs a datastore to measure",
-            advice="add --datastore NAME --size GIB, as: --datastore nvme --size 20",
-            field="provider",
-        )
+        raise refused("no datastore to measure")
     check_own(spec, PLUGIN)
     _apart("--datastore", here.datastore, "--storage-policy", here.storage_policy)
     _apart("--cluster", here.cluster, "--host", here.esxi_host)
@@ -76,13 +73,9 @@ def disk_request(spec: RentSpec | None) -> VsphereDiskRequest:
     emulated = url is not None and is_loopback(url)
     check_lab(spec, emulated=emulated, endpoint="https://127.0.0.2:PORT")
     if spec.size_gib is None:
-        raise InvalidValue(
-            "--provider vsphere needs a size", advice="add --size GIB", field="provider"
-        )
+        raise refused("no size")
     if spec.size_gib > MAX_SIZE_GIB:
-        raise InvalidValue(
-            f"--size {spec.size_gib}: a virtual disk has at most {MAX_SIZE_GIB:,} GiB", field="size"
-        )
+        raise refused("disk too large", spec=spec, max_size_gib=MAX_SIZE_GIB)
     check_count(spec, MAX_COUNT)
     _FORMS.check(spec, "vSphere")
     return VsphereDiskRequest(
@@ -108,11 +101,7 @@ def server_url(text: str) -> str:
     except ValueError:  # an unmatched bracket or an invalid port
         parts, host, port = urlsplit(""), "", 0
     if parts.scheme != "https" or not re.fullmatch(r"[A-Za-z0-9.:_-]+", host):
-        raise InvalidValue(
-            f"{text!r} is not a vSphere server",
-            advice="it looks like https://vcenter.example",
-            field="endpoint_url",
-        )
+        raise refused("no form of a server", text=text)
     return f"https://{f'[{host}]' if ':' in host else host}:{port}"
 
 
@@ -181,4 +170,3 @@ class VsphereResolved(RentalDetails):
     requested: VsphereDiskRequest = Field(alias="wanted")
     free_bytes: int
     facts: dict[str, Any]
-    emulated: bool

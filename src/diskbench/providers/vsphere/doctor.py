@@ -147,7 +147,7 @@ def _permitted(
         if missing := [name for name in privileges if not granted.get(name, False)]:
             raise AccessDenied(f"{', '.join(missing)} is missing")
 
-    return DryRun(f"privileges on the {kind} {name}", send)
+    return f"privileges on the {kind} {name}", send
 
 
 def _placed(vsphere: Vsphere, details: VsphereResolved) -> DryRun:
@@ -172,7 +172,7 @@ def _placed(vsphere: Vsphere, details: VsphereResolved) -> DryRun:
             raise RentalFailed(f"vCenter says: {why}", advice="name another place or template")
 
     template, datastore = details.template.name, details.datastore.name
-    return DryRun(f"the template {template} on the datastore {datastore}", send)
+    return f"the template {template} on the datastore {datastore}", send
 
 
 _PERMITTED = packaged("diskbench.providers.vsphere", "permissions.yaml")

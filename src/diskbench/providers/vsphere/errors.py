@@ -10,9 +10,10 @@ from itertools import compress
 from typing import Any
 from xml.parsers.expat import ExpatError
 
-from diskbench.errors import DiskbenchError, HostUnavailable, Unanswered
-from diskbench.providers.error_table import CloudError, error_of, error_tables
+from diskbench.errors import DiskbenchError, Unanswered
+from diskbench.providers.error_table import error_of, error_tables, refusals
 
+refused = refusals("diskbench.providers.vsphere")
 TABLE = error_tables("diskbench.providers.vsphere")["service"]
 """Errors by the name of a fault's type in VMware's API."""
 
@@ -40,15 +41,9 @@ def translate(error: Exception, action: str) -> DiskbenchError:
     if isinstance(error, vmodl.MethodFault):
         return of_fault(error, action)
     if isinstance(error, ssl.SSLCertVerificationError):
-        return HostUnavailable(
-            f"the certificate of the vSphere server cannot be trusted: {error}",
-            advice="give the certificates of its authority with --ca-file (vCenter offers them at "
-            "https://SERVER/certs/download.zip)",
-        )
+        return refused("certificate not trusted", error=error)
     if isinstance(error, ssl.SSLError):
-        return HostUnavailable(
-            f"no TLS with the vSphere server: {error}", advice="look at --endpoint-url"
-        )
+        return refused("no TLS", error=error)
     if isinstance(error, NO_ANSWER):
         why = f"it is not vSphere's, {error}" if isinstance(error, ExpatError) else error
         return Unanswered(
@@ -71,7 +66,7 @@ def of_fault(fault: Any, action: str) -> DiskbenchError:  # noqa: ANN401 - pyVmo
     is_known = (any(re.fullmatch(pattern, kind) for pattern in patterns) for kind in kinds)
     known = next(compress(kinds, is_known), name)
     more["told"] = f"{message} ({name})"
-    return error_of(TABLE, CloudError((known,), message, action, more=more))
+    return error_of(TABLE, (known,), message, action, more=more)
 
 
 def _message_of(fault: Any) -> str:  # noqa: ANN401 - as above

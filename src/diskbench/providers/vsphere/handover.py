@@ -9,7 +9,7 @@ from typing import Any
 from diskbench.errors import RentalFailed
 from diskbench.model.rental import Acquired, Which
 from diskbench.providers.guest import await_prepared
-from diskbench.providers.skeleton.handover import Seen, acquired, differs, reached, refuse
+from diskbench.providers.skeleton.handover import acquired, differs, reached, refuse
 from diskbench.providers.vsphere import attach, inventory
 from diskbench.providers.vsphere.client import Item, Ref, moid, reference
 from diskbench.providers.vsphere.disk_request import VsphereResolved
@@ -58,7 +58,7 @@ def hand_over(order: VsphereOrder, vm: Ref) -> Acquired:
     }
     _await_listed(order, vm)
     return acquired(
-        order, reach, Seen(guest_disks), size_bytes=guest_disks[0].size_bytes,
+        order, reach, guest_disks, size_bytes=guest_disks[0].size_bytes,
         facts=facts(details, machine, disks, more), made=(f"machine {moid(vm)}",),
     )  # fmt: skip
 

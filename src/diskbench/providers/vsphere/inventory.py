@@ -12,10 +12,11 @@ from typing import Any
 from diskbench.errors import InvalidValue, UnknownName
 from diskbench.model.rental import Which
 from diskbench.plan.rent_options import field_of
+from diskbench.providers.skeleton.leases import Tagged
 from diskbench.providers.vsphere.client import Item, Ref, Vsphere, moid
 from diskbench.providers.vsphere.disk_request import Template
-from diskbench.providers.vsphere.errors import vim
-from diskbench.providers.vsphere.requests import Mark, mark
+from diskbench.providers.vsphere.errors import refused, vim
+from diskbench.providers.vsphere.requests import mark
 
 PATHS = ("name", "config.annotation", "config.template", "runtime.powerState")
 
@@ -25,28 +26,26 @@ class VsphereMachine:
     """A machine of a lease."""
 
     item: Item
-    mark: Mark
-
-    @property
-    def kind_and_id(self) -> str:
-        return f"machine {self.item.id}"
+    mark: Tagged
 
     @property
     def is_on(self) -> bool:
         return str(self.item.values.get("runtime.powerState")) == "poweredOn"
 
 
+def marked(item: Item) -> VsphereMachine | None:
+    """The machine, if its notes say that it is of a lease."""
+    told = mark(item.values.get("config.annotation"), f"machine {item.id}", item.name)
+    return VsphereMachine(item, told) if told else None
+
+
 def machines(vsphere: Vsphere, which: Which | None = None) -> tuple[VsphereMachine, ...]:
     """The machines of one lease, or of all leases, in the whole inventory: a renamed datacenter
     would look like an empty one. Raises diskbench's errors."""
-    listed = []
-    for item in vsphere.listed("VirtualMachine", PATHS):
-        marked = mark(item.values.get("config.annotation"))
-        if marked is None or (which is not None and marked.lease_id != which.lease_id):
-            continue
-        machine = VsphereMachine(item, marked)
-        if which is None or which.takes(item.name, machine.kind_and_id):
-            listed.append(machine)
+    listed = [one for one in map(marked, vsphere.listed("VirtualMachine", PATHS)) if one]
+    if which is not None:
+        carrying = (one for one in listed if one.mark.lease_id == which.lease_id)
+        listed = [one for one in carrying if which.takes(one.item.name, one.mark.told)]
     return tuple(sorted(listed, key=lambda machine: (len(machine.item.id), machine.item.id)))
 
 
@@ -68,10 +67,7 @@ def named_or_only(kind: str, items: Sequence[Item], typed: str | None) -> Item:
     if len(items) == 1:
         return items[0]
     if not items:
-        raise InvalidValue(
-            f"this vSphere user sees no {kind}",
-            advice="look at the permissions of the user; docs/vsphere.md lists them",
-        )
+        raise refused("nothing of the kind is seen", kind=kind)
     raise InvalidValue(
         f"more than one {kind}: {', '.join(sorted(item.name for item in items))}",
         advice=f"name one with {flag}",
@@ -190,10 +186,7 @@ def find_template(vsphere: Vsphere, root: Ref, typed: str | None) -> Template:
     templates = [item for item in machines if item.values.get("config.template")]
     plain = {item.name for item in machines} - {item.name for item in templates}
     if typed in plain:
-        raise InvalidValue(
-            f"{typed} is a machine, not a template",
-            advice="choose a template, or make it one in vCenter: Template > Convert to Template",
-        )
+        raise refused("no template", typed=typed)
     return _described(vsphere, named_or_only("template", templates, typed))
 
 
@@ -215,11 +208,7 @@ def _described(vsphere: Vsphere, item: Item) -> Template:
     )
     if encrypted or of("VirtualTPM"):
         why = "has a virtual TPM" if of("VirtualTPM") else "is encrypted"
-        raise InvalidValue(
-            f"template {item.name} {why}: its clone needs a key from vCenter's key provider",
-            advice="choose another --template, without encryption and virtual TPM",
-            field="template",
-        )
+        raise refused("encrypted template", item=item, why=why)
     return Template(
         id=item.id,
         name=item.name,

@@ -14,13 +14,12 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
 
-from diskbench.errors import AccessDenied, HostUnavailable, InvalidValue
 from diskbench.model.options import RentSpec
 from diskbench.model.rental import Scope
 from diskbench.providers import recorder, waits
 from diskbench.providers.networks import proxy_for
 from diskbench.providers.vsphere.disk_request import server_url
-from diskbench.providers.vsphere.errors import sdk
+from diskbench.providers.vsphere.errors import refused, sdk
 from diskbench.providers.vsphere.plugin import VsphereOptions
 
 SERVER_VARIABLE = "VSPHERE_SERVER"
@@ -50,11 +49,7 @@ def server_of(spec: RentSpec) -> VsphereServer:
 def _url_of(endpoint: str | None) -> str:
     url = endpoint or os.environ.get(SERVER_VARIABLE)
     if not url:
-        raise InvalidValue(
-            "no vSphere server: neither --endpoint-url nor VSPHERE_SERVER is set",
-            advice="add --endpoint-url https://vcenter.example",
-            field="endpoint_url",
-        )
+        raise refused("no server")
     return server_url(url)
 
 
@@ -90,10 +85,7 @@ def credentials() -> tuple[str, str]:
     user, password = (os.environ.get(name) for name in (USER_VARIABLE, PASSWORD_VARIABLE))
     if not user or not password:
         missing = USER_VARIABLE if not user else PASSWORD_VARIABLE
-        raise AccessDenied(
-            f"there are no credentials for vSphere: {missing} is not set",
-            advice="set VSPHERE_USER (as user@domain) and VSPHERE_PASSWORD",
-        )
+        raise refused("no credentials", missing=missing)
     return user, password
 
 
@@ -103,11 +95,7 @@ def trust_in(server: VsphereServer) -> ssl.SSLContext:
     try:
         trust = ssl.create_default_context(cafile=server.ca_file)
     except (OSError, ssl.SSLError) as error:
-        raise HostUnavailable(
-            f"--ca-file {server.ca_file} cannot be used: {error}",
-            advice="it holds certificates in PEM form",
-            field="ca_file",
-        ) from error
+        raise refused("certificates unusable", server=server, error=error) from error
     if server.insecure:
         trust.check_hostname = False
         trust.verify_mode = ssl.CERT_NONE

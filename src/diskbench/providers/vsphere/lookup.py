@@ -20,7 +20,7 @@ from diskbench.providers.vsphere.disk_request import (
     VspherePlace,
     VsphereResolved,
 )
-from diskbench.providers.vsphere.errors import pbm, sdk
+from diskbench.providers.vsphere.errors import pbm, refused, sdk
 from diskbench.providers.vsphere.inventory import (
     DATASTORE,
     datastore_facts,
@@ -68,10 +68,7 @@ def resolve_details(
     )
     bus_number(details)
     if details.network is not None and template.network_card is None:
-        raise InvalidValue(
-            f"template {template.name} has no network card to put on {details.network.name}",
-            advice="choose another --template, or leave --network out",
-        )
+        raise refused("template without a card", template=template, details=details)
     return details
 
 
@@ -88,10 +85,7 @@ def _datastore(
         ids = matching(vsphere, policy, [item.id for item in datastores])
         fitting = [item for item in datastores if item.id in ids and _usable(item)]
         if not fitting:
-            raise InvalidValue(
-                f"no datastore can be used that fits the storage policy {policy.name!r}",
-                advice="choose another --storage-policy, or a --datastore",
-            )
+            raise refused("no datastore for the policy", policy=policy)
         return max(fitting, key=lambda item: int(item.values["summary.freeSpace"])), policy
     chosen = named_or_only("datastore", datastores, typed.datastore)
     if not _usable(chosen):
@@ -122,9 +116,8 @@ def _check_room(datastore: Item, template: Template, requested: VsphereDiskReque
         )
     largest = getattr(datastore.values.get("info"), "maxVirtualDiskCapacity", None)
     if largest and requested.size_gib * GIB > largest:
-        raise InvalidValue(
-            f"a disk on {datastore.name} has at most {format_bytes(largest)}",
-            advice="give a smaller --size",
+        raise refused(
+            "datastore takes smaller disks", datastore=datastore, largest=format_bytes(largest)
         )
     return free
 
@@ -156,14 +149,9 @@ def _compute(
 def _host(vsphere: Vsphere, root: Ref, typed: str, datastore: Item) -> Item:
     host = named_or_only("host", vsphere.listed("HostSystem", _HOST, root), typed)
     if datastore.id not in _ids(host.values.get("datastore")):
-        raise InvalidValue(
-            f"host {host.name} does not reach datastore {datastore.name}",
-            advice="choose another --host or --datastore",
-        )
+        raise refused("host without the datastore", host=host, datastore=datastore)
     if not _serves(host):
-        raise InvalidValue(
-            f"host {host.name} is not connected, or in maintenance", advice="choose another --host"
-        )
+        raise refused("host not in service", host=host)
     return host
 
 
@@ -181,10 +169,7 @@ def _default_host(vsphere: Vsphere, compute: Item, datastore: Item) -> VspherePl
         if _serves(host) and datastore.id in _ids(host.values.get("datastore"))
     ]
     if not hosts:
-        raise InvalidValue(
-            f"no host of {compute.name} that reaches {datastore.name} is connected",
-            advice="choose another --cluster or --datastore",
-        )
+        raise refused("no host in service", compute=compute, datastore=datastore)
     if drs is not None and drs.enabled:
         return None
     return _place(min(hosts, key=lambda host: (len(host.values.get("vm") or ()), host.name)))
@@ -233,10 +218,7 @@ def _network(vsphere: Vsphere, root: Ref, typed: str | None) -> VsphereNetwork |
     network = named_or_only("network", vsphere.listed("Network", ("name",), root), typed)
     kind = type(network.ref).__name__.rpartition(".")[2]
     if kind == "OpaqueNetwork":
-        raise InvalidValue(
-            f"network {network.name} is an opaque one of NSX, which is not supported",
-            advice="choose a port group, or a template that is on it",
-        )
+        raise refused("opaque network", network=network)
     switch, portgroup = None, None
     if kind == "DistributedVirtualPortgroup":
         more = vsphere.properties(network.ref, ("key", "config.distributedVirtualSwitch"))

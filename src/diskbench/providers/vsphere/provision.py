@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
-from diskbench.errors import DiskbenchError, RentalFailed
+from diskbench.errors import DiskbenchError
 from diskbench.model.rental import Which
 from diskbench.providers.cloud_init import user_data
 from diskbench.providers.options import EmulationOptions
@@ -14,7 +14,7 @@ from diskbench.providers.skeleton import provision as skeleton
 from diskbench.providers.vsphere import requests
 from diskbench.providers.vsphere.client import Item, Ref, Vsphere, VsphereTiming, moid, reference
 from diskbench.providers.vsphere.disk_request import VsphereResolved
-from diskbench.providers.vsphere.errors import fault_name, vim
+from diskbench.providers.vsphere.errors import fault_name, refused, vim
 from diskbench.providers.vsphere.inventory import attribute_keys, machines
 from diskbench.providers.vsphere.requests import machine_name, mark
 from diskbench.providers.waits import Still
@@ -25,9 +25,11 @@ DEVICES = "config.hardware.device"
 
 
 @dataclass(frozen=True, kw_only=True)
-class VsphereOrder(skeleton.Order[VsphereResolved, VsphereTiming]):
+class VsphereOrder(skeleton.Order):
     """The vSphere resources to make; `vsphere` is a session."""
 
+    details: VsphereResolved
+    timing: VsphereTiming
     vsphere: Vsphere
 
     @property
@@ -64,10 +66,7 @@ def read(order: VsphereOrder, vm: Ref, *paths: str) -> Item:
     """The machine with the properties at `paths`. Raises RentalFailed when it is gone."""
     machine = order.vsphere.properties(vm, paths)
     if machine is None:
-        raise RentalFailed(
-            f"machine {moid(vm)} does not exist any more",
-            advice="another program removed it: start a new run",
-        )
+        raise refused("machine gone", id=moid(vm))
     return machine
 
 
@@ -81,10 +80,7 @@ def alive(order: VsphereOrder, vm: Ref) -> Still | None:
     machine = read(order, vm, "runtime.powerState", "runtime.connectionState")
     state = str(machine.values.get("runtime.powerState"))
     if state != "poweredOn":
-        raise RentalFailed(
-            f"machine {moid(vm)} is {state}",
-            advice="another program switched it off: start a new run",
-        )
+        raise refused("machine off", id=moid(vm), state=state)
     connection = str(machine.values.get("runtime.connectionState", "connected"))
     return None if connection == "connected" else Still(f"vCenter says it is {connection}")
 
@@ -141,10 +137,7 @@ def _references(order: VsphereOrder, template: Ref) -> dict[str, Any]:
         kind = vim.vm.device.VirtualEthernetCard
         cards = [one for one in device_list(order, template) if isinstance(one, kind)]
         if not cards:
-            raise RentalFailed(
-                f"template {details.template.name} has no network card any more",
-                advice="another program changed it: start a new run",
-            )
+            raise refused("card gone", details=details)
         references["card"] = cards[0]
     return references
 

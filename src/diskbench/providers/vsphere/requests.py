@@ -9,11 +9,10 @@ import re
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from diskbench.errors import InvalidValue
-from diskbench.model.base import Frozen
 from diskbench.model.rental import Claim
+from diskbench.providers.skeleton.leases import Tagged
 from diskbench.providers.vsphere.disk_request import Controller, VsphereDiskRequest, VsphereResolved
-from diskbench.providers.vsphere.errors import vim
+from diskbench.providers.vsphere.errors import refused, vim
 from diskbench.units import GIB
 
 Spec = Any
@@ -74,10 +73,7 @@ def bus_number(details: VsphereResolved) -> int:
     free = [bus for bus in range(SCSI_BUSES) if bus not in taken]
     if free:
         return free[0]
-    raise InvalidValue(
-        f"template {template.name} has {SCSI_BUSES} controllers already: none is left for the disk",
-        advice="choose another --template or --controller",
-    )
+    raise refused("no controller left", template=template, scsi_buses=SCSI_BUSES)
 
 
 def is_ours(device: Spec, details: VsphereResolved) -> bool:
@@ -204,15 +200,6 @@ _LINE = re.compile(r"^diskbench-(lease|expires|owner|version): (.*)$", re.MULTIL
 _LEASE = re.compile(r"[a-z0-9]([a-z0-9-]{0,62}[a-z0-9])?")
 
 
-class Mark(Frozen):
-    """The lease in a machine's notes. `expires_at` and `owner` are None where they cannot be
-    read."""
-
-    lease_id: str
-    expires_at: float | None = None
-    owner: str | None = None
-
-
 def machine_name(lease_id: str) -> str:
     """The name of a lease's machine, and of its directories on datastores."""
     return f"diskbench-{lease_id}-machine"
@@ -239,15 +226,18 @@ def new_expiry(annotation: str, expires_at: float) -> Spec:
     return vim.vm.ConfigSpec(annotation="\n".join([*lines[:at], line, *lines[at:]]))
 
 
-def mark(annotation: str | None) -> Mark | None:
-    """The mark in a machine's notes; None for a machine of somebody else."""
+def mark(annotation: str | None, told: str = "", name: str | None = None) -> Tagged | None:
+    """The lease in the notes of the machine that is `told` and has that `name`; None for a machine
+    of somebody else. Expiry and owner are None where they cannot be read."""
     fields = dict(_LINE.findall(annotation or ""))
     lease_id = fields.get("lease", "").strip()
     if not _LEASE.fullmatch(lease_id):
         return None
     expires = fields.get("expires", "").strip()
-    return Mark(
+    return Tagged(
         lease_id=lease_id,
+        told=told,
+        name=name,
         expires_at=float(expires) if expires.isdecimal() else None,
         owner=fields.get("owner", "").strip() or None,
     )

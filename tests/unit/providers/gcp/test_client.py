@@ -147,6 +147,6 @@ def test_a_zone_that_did_not_answer_does_not_pass_for_an_empty_one(
     compute: Compute, wire: Wire, answer: Any
 ) -> None:
     wire.answers = [(200, answer)]
-    hasty = Compute(compute.session, GceTiming(retry_s=0.1, first_retry_s=0.01, nap_s=0.01))
+    hasty = Compute(compute.login, GceTiming(retry_s=0.1, first_retry_s=0.01, nap_s=0.01))
     with pytest.raises(Throttled, match="no data about zones/b"):
         hasty.listed_everywhere("disks")

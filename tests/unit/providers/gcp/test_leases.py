@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from diskbench.providers.gcp.leases import Sent, still_made
+from diskbench.providers.gcp.leases import still_made
 
 ZONE = "https://www.googleapis.com/compute/v1/projects/p/zones/us-central1-a"
 MACHINE = f"{ZONE}/instances/diskbench-one-machine"
@@ -36,13 +36,12 @@ FAILED = {"error": {"errors": [{"code": "STOCKOUT", "message": "none"}]}}
     ],
 )
 def test_what_was_sent_is_told_by_the_last_operation_on_it(operations, is_there) -> None:
-    made = Sent("instances", "us-central1-a", "diskbench-one-machine")
-    assert still_made(operations) == ((made,) if is_there else ())
-    assert made.kind_and_name == "instance us-central1-a/diskbench-one-machine"
+    made = {"name": "diskbench-one-machine", "zone": "us-central1-a"}
+    told = "instance us-central1-a/diskbench-one-machine"
+    assert still_made(operations) == ({told: made} if is_there else {})
 
 
 def test_a_rule_has_no_zone() -> None:
     link = "https://www.googleapis.com/compute/v1/projects/p/global/firewalls/diskbench-one-ssh"
-    (made,) = still_made([operation("insert", 1, targetLink=link)])
-    assert made.kind_and_name == "firewall diskbench-one-ssh"
-    assert made.item == {"name": "diskbench-one-ssh"}
+    found = still_made([operation("insert", 1, targetLink=link)])
+    assert found == {"firewall diskbench-one-ssh": {"name": "diskbench-one-ssh"}}

@@ -17,7 +17,7 @@ from diskbench.analysis.phases import step_phases
 from diskbench.analysis.setting import Setting
 from diskbench.analysis.stretches import Measured, StepPromise
 from diskbench.analysis.verdict import verdict
-from diskbench.catalog.bucket import Allowance, capacity, lasts_s, scaled
+from diskbench.catalog.bucket import Allowance, SharedLimits, capacity, lasts_s, scaled
 from diskbench.catalog.entry import catalogue, clouds
 from diskbench.catalog.expect import Stage, simulate
 from diskbench.catalog.lookup import DiskLimits, disk_types, limits
@@ -32,8 +32,7 @@ from diskbench.plan.expectation import expected_afterwards
 from diskbench.plan.limit_path import limit_path_of
 from diskbench.providers.lab.devices import LoopDevice
 from diskbench.providers.lab.disks import LabDisk, ordered
-from diskbench.providers.lab.request import DeviceNames
-from diskbench.providers.lab.supervisor.rates import LabPool, ThrottledDisk
+from diskbench.providers.lab.supervisor.rates import ThrottledDisk
 from diskbench.providers.options import EmulationOptions
 from diskbench.units import KIB, MIB
 
@@ -179,7 +178,7 @@ def test_every_bucket_of_a_machine_empties_when_the_plan_says(cloud: str) -> Non
         shorter = [scaled(gate.allowance, time_scale=lasting / BURST_S) for gate in kept]
         both = zip(kept, shorter, strict=True)
         path = Way(tuple(replace(gate, allowance=allowance) for gate, allowance in both))
-        pool = LabPool("both", *(_of(path, limit) for limit in ("vm-iops", "vm-throughput")))
+        pool = SharedLimits("both", *(_of(path, limit) for limit in ("vm-iops", "vm-throughput")))
         lab = SimulatedDisk(ThrottledDisk("loop9", "7:9", (pool,), kept[0].accounting.max_io_bytes))
         load = Load(block_bytes=4 * KIB)
         course = simulate(path, [Stage(load, seconds=2 * BURST_S)])
@@ -230,7 +229,7 @@ def _lab(plan: Plan, found: DiskLimits, scale: float) -> SimulatedDisk:
     known = _limit_path(plan).limits
     assert known is not None
     loop = LoopDevice("loop9", "7:9", Path("/nowhere"))
-    (disk,) = ordered(LabDisk("vol", DeviceNames("/dev/x", ()), loop, known), scale)
+    (disk,) = ordered(LabDisk("vol", ("/dev/x",), loop, known), scale)
     assert [pool.covers for pool in disk.pools] == [pool.covers for pool in found.pools]
     rule = known.accounting
     return SimulatedDisk(disk, min(rule.max_io_bytes or 512 * KIB, 512 * KIB))

@@ -44,9 +44,9 @@ def test_every_disk_of_a_host_has_names_of_its_own(style: request.Style) -> None
     most = request.MAX_DISKS[style]
     volumes = enumerate(request.made_up_volume(style, "lease", n) for n in range(most))
     found = [request.disk_names(style, n, volume) for n, volume in volumes]
-    assert len({names.node for names in found}) == len({names.best for names in found}) == most
-    names = request.disk_names("aws-nvme", 0, "vol-0abc")
-    assert names.best == "/dev/disk/by-id/nvme-Amazon_Elastic_Block_Store_vol0abc"
+    assert len({names[-1] for names in found}) == len({names[0] for names in found}) == most
+    best, _ = request.disk_names("aws-nvme", 0, "vol-0abc")
+    assert best == "/dev/disk/by-id/nvme-Amazon_Elastic_Block_Store_vol0abc"
 
 
 def test_a_lease_or_a_volume_that_is_no_name_is_refused() -> None:

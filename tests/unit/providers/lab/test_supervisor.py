@@ -7,13 +7,13 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from diskbench.catalog.bucket import Allowance, lasts_s
+from diskbench.catalog.bucket import Allowance, SharedLimits, lasts_s
 from diskbench.model.rental import DiskSpec
 from diskbench.providers.lab.devices import Counters, ThrottleLimits, io_max
 from diskbench.providers.lab.supervisor import rates
 from diskbench.providers.lab.supervisor.__main__ import Hold
 from diskbench.providers.lab.supervisor.governor import Governor
-from diskbench.providers.lab.supervisor.rates import LabPool, Orders, ThrottledDisk, Weather
+from diskbench.providers.lab.supervisor.rates import Orders, ThrottledDisk, Weather
 from diskbench.units import KIB, MIB
 
 TICK = 0.1
@@ -26,7 +26,9 @@ def orders(*disks: ThrottledDisk, **more: object) -> Orders:
 
 def gp2(*, size: int = 20, scale: float = 1.0) -> ThrottledDisk:
     iops = Allowance(max(100, 3 * size), 3000, 5_400_000 / scale)
-    return ThrottledDisk("loop9", "7:9", (LabPool("both", iops, Allowance(128 * MIB)),), 256 * KIB)
+    return ThrottledDisk(
+        "loop9", "7:9", (SharedLimits("both", iops, Allowance(128 * MIB)),), 256 * KIB
+    )
 
 
 def run(governor: Governor, *, seconds: float, size: int = 4 * KIB, demand: float = 1e9):
@@ -59,7 +61,7 @@ def test_large_requests_are_charged_as_several() -> None:
 
 def test_small_requests_cost_an_hdd_a_whole_credit() -> None:
     rate = Allowance(40 * MIB, 250 * MIB, 1000 * MIB)
-    disk = ThrottledDisk("loop9", "7:9", (LabPool("both", Allowance(500), rate),), MIB, MIB)
+    disk = ThrottledDisk("loop9", "7:9", (SharedLimits("both", Allowance(500), rate),), MIB, MIB)
     course = run(Governor(orders(disk)), seconds=12)
     assert course[0] == 250
     assert course[-1] == pytest.approx(40, rel=0.1)  # four operations a tick are coarse

@@ -4,7 +4,6 @@ by one rule for all clouds."""
 from __future__ import annotations
 
 from collections.abc import Collection
-from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
@@ -13,19 +12,21 @@ from diskbench.errors import AccessDenied, HostUnavailable, ReleaseFailed
 from diskbench.model.rental import Which
 from diskbench.providers.keys import lease_directory
 from diskbench.providers.skeleton import leases
-from diskbench.providers.skeleton.leases import Failures, Lag, listed_in_time, noting, release
+from diskbench.providers.skeleton.leases import (
+    Failures,
+    Lag,
+    Listed,
+    listed_in_time,
+    noting,
+    release,
+)
 from diskbench.providers.waits import CloudTiming
 
 ONE = Which("01jone")
 
 
-@dataclass(frozen=True)
-class Listing:
-    left: tuple[str, ...]
-    others: tuple[str, ...] = ()
-
-    def names(self) -> tuple[str, ...]:
-        return self.left
+def of(names: tuple[str, ...]) -> Listed:
+    return Listed(dict.fromkeys(names))
 
 
 class Cloud:
@@ -35,9 +36,9 @@ class Cloud:
         self.answers = list(answers)
         self.asked = 0
 
-    def list_lease(self, _: Collection[str]) -> Listing:
+    def list_lease(self, _: Collection[str]) -> Listed:
         self.asked += 1
-        return Listing(self.answers.pop(0) if len(self.answers) > 1 else self.answers[0])
+        return of(self.answers.pop(0) if len(self.answers) > 1 else self.answers[0])
 
 
 @pytest.fixture(autouse=True)
@@ -52,7 +53,7 @@ def keys(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 def test_what_comes_while_it_is_given_back_goes_in_the_next_round(keys: Path) -> None:
     taken: list[tuple[str, ...]] = []
     look = Cloud(("disk a",), ("disk b",), ()).list_lease
-    release(ONE, "here", look, lambda found, _: taken.append(found.left))
+    release(ONE, "here", look, lambda found, _: taken.append(tuple(found.meant)))
     assert taken == [("disk a",), ("disk b",)]
     assert not keys.exists(), "the lease's keys go with it"
 
@@ -67,7 +68,7 @@ def test_what_never_ends_is_given_up_after_some_rounds_and_named() -> None:
 def test_a_failure_ends_the_rounds_and_what_is_left_is_named_with_its_reason(keys: Path) -> None:
     rounds: list[int] = []
 
-    def give_back(_: Listing, failures: Failures) -> None:
+    def give_back(_: Listed, failures: Failures) -> None:
         rounds.append(1)
         with noting(failures, "disk a", lambda _: False):
             raise AccessDenied("no right to delete it")
@@ -82,7 +83,7 @@ def test_a_failure_ends_the_rounds_and_what_is_left_is_named_with_its_reason(key
 
 
 def test_a_failure_of_what_is_gone_after_all_is_none() -> None:
-    def give_back(_: Listing, failures: Failures) -> None:
+    def give_back(_: Listed, failures: Failures) -> None:
         failures["disk a"] = "took too long"
 
     release(ONE, "here", Cloud(("disk a",), ()).list_lease, give_back)
@@ -93,7 +94,7 @@ def test_a_failure_of_what_is_gone_after_all_is_none() -> None:
 
 
 def test_a_listing_that_fails_keeps_nothing_back() -> None:
-    def look(_: object) -> Listing:
+    def look(_: object) -> Listed:
         raise HostUnavailable("nobody answers", advice="look at the network")
 
     with pytest.raises(ReleaseFailed, match="could not be listed: nobody answers") as failed:
@@ -121,7 +122,7 @@ LONG_S = 600.0
 """Longer than any test: only the listing ends the wait."""
 
 
-def lag(unlisted_s: float | None = None, listed_s: float = 0.0, repeats: int = 0) -> Lag[Listing]:
+def lag(unlisted_s: float | None = None, listed_s: float = 0.0, repeats: int = 0) -> Lag:
     return Lag(QUICK, lambda _: unlisted_s, listed_s, repeats)
 
 
@@ -143,27 +144,33 @@ A, B, AB = ("disk a",), ("disk b",), ("disk a", "disk b")
 def test_a_listing_that_may_be_behind_is_asked_again(
     answers: list[tuple[str, ...]],
     deleted: tuple[str, ...],
-    waiting: Lag[Listing] | None,
+    waiting: Lag | None,
     first: tuple[str, ...] | None,
     left: tuple[str, ...],
     asked: int,
 ) -> None:
     cloud = Cloud(*answers)
-    began = None if first is None else Listing(first)
-    assert listed_in_time(cloud.list_lease, deleted, waiting, began).left == left
+    began = None if first is None else of(first)
+    assert tuple(listed_in_time(cloud.list_lease, deleted, waiting, began).meant) == left
     assert cloud.asked == asked
 
 
 def test_a_release_goes_on_when_the_first_listing_was_too_early() -> None:
     cloud, taken = Cloud((), ("disk a",), ("disk a",), ()), []
-    waiting = Lag(QUICK, lambda first: None if first.left else LONG_S, LONG_S)
-    release(ONE, "here", cloud.list_lease, lambda found, _: taken.append(found.left), lag=waiting)
+    waiting = Lag(QUICK, lambda first: None if first.meant else LONG_S, LONG_S)
+    release(
+        ONE,
+        "here",
+        cloud.list_lease,
+        lambda found, _: taken.append(tuple(found.meant)),
+        lag=waiting,
+    )
     assert taken == [("disk a",)], "what is still listed is not deleted twice"
 
 
 def test_a_release_asks_how_long_by_the_listing_that_it_began_with() -> None:
     cloud, began = Cloud(("disk a",), ()), list[tuple[str, ...]]()
-    waiting = Lag[Listing](QUICK, lambda first: began.append(first.left), LONG_S)
+    waiting = Lag(QUICK, lambda first: began.append(tuple(first.meant)), LONG_S)
     release(ONE, "here", cloud.list_lease, lambda *_: None, lag=waiting)
     assert began == [("disk a",)]
 
@@ -171,9 +178,9 @@ def test_a_release_asks_how_long_by_the_listing_that_it_began_with() -> None:
 def test_a_look_is_told_what_was_deleted() -> None:
     told: list[set[str]] = []
 
-    def list_lease(deleted: Collection[str]) -> Listing:
+    def list_lease(deleted: Collection[str]) -> Listed:
         told.append(set(deleted))
-        return Listing(() if deleted else ("disk a",))
+        return of(() if deleted else ("disk a",))
 
     release(ONE, "here", list_lease, lambda *_: None)
     assert told == [set(), {"disk a"}]

@@ -85,7 +85,7 @@ def main(directory: Path, watched_pid: int) -> None:
     orders_file, report_file = directory / "orders.json", directory / "report.json"
     stamp, orders = _read(orders_file)
     before = read_report(report_file)
-    governor = Governor(orders, before.balances if before else {})
+    governor = Governor(orders, before[1] if before else {})
     hold = Hold()
     start = last = time.monotonic()
     reported = -REPORT_S

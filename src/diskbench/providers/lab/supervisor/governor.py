@@ -6,10 +6,10 @@ import math
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-from diskbench.catalog.bucket import Allowance, balance_after, capacity, rate
+from diskbench.catalog.bucket import Allowance, SharedLimits, balance_after, capacity, rate
 from diskbench.providers.lab.devices import Counters, ThrottleLimits
 from diskbench.providers.lab.supervisor import rates
-from diskbench.providers.lab.supervisor.rates import LabPool, MachineGate, Orders, ThrottledDisk
+from diskbench.providers.lab.supervisor.rates import MachineGate, Orders, ThrottledDisk
 
 READ, WRITE = "read", "write"
 STALLED_BPS = 4096
@@ -30,25 +30,13 @@ class _Use:
 
 
 @dataclass
-class _Bucket:
-    allowance: Allowance
-    balance: float
-
-    def charge(self, amount: float, seconds: float, refill_per_s: float | None = None) -> None:
-        """Account for `seconds` in which `amount` was used."""
-        self.balance = balance_after(
-            self.allowance, self.balance, amount / seconds, seconds,
-            refill_per_s=refill_per_s, owed=rates.owed(self.allowance),
-        )  # fmt: skip
-
-
-@dataclass
 class Governor:
     """The buckets of one host's disks, and the limits that follow from them."""
 
     orders: Orders
     balances: Mapping[str, float] = field(default_factory=dict)
-    _buckets: dict[str, _Bucket] = field(default_factory=dict)
+    _limits_of: dict[str, Allowance] = field(default_factory=dict)
+    _left: dict[str, float] = field(default_factory=dict)
     _seen: dict[str, Counters] = field(default_factory=dict)
     _use: dict[Stream, _Use] = field(default_factory=dict)
     _weather: rates.Weather = field(init=False)
@@ -64,8 +52,7 @@ class Governor:
 
     def balances_left(self) -> dict[str, float]:
         """The credits in each bucket, by device, pool and kind."""
-        limited = {key: one for key, one in self._buckets.items() if capacity(one.allowance)}
-        return {key: bucket.balance for key, bucket in limited.items()}
+        return {key: self._left[key] for key, one in self._limits_of.items() if capacity(one)}
 
     def tick(
         self, counters: Mapping[str, Counters], seconds: float, at_s: float
@@ -88,13 +75,13 @@ class Governor:
         self._weather = rates.Weather(
             orders.seed, orders.noise, orders.stall_every_s, orders.stall_for_s
         )
-        self._buckets = {}
+        self._limits_of, self._left = {}, {}
         for disk in orders.disks:
             for direction in (READ, WRITE):
                 use = _Use(cost=rates.cost_of(disk.accounting, 0, 0))
                 self._use.setdefault((disk.kernel, direction), use)
             for index, pool in enumerate(disk.pools):
-                for kind, limit in (("iops", pool.iops), ("bytes", pool.bytes)):
+                for kind, limit in (("iops", pool.iops), ("bytes", pool.bytes_per_s)):
                     if limit is not None:
                         self._add(_key(disk, index, kind), limit)
         for index, gate in enumerate(orders.machine):
@@ -102,7 +89,18 @@ class Governor:
 
     def _add(self, key: str, limit: Allowance) -> None:
         full = capacity(limit)
-        self._buckets[key] = _Bucket(limit, min(full, self.balances.get(key, full)))
+        self._limits_of[key] = limit
+        self._left[key] = min(full, self.balances.get(key, full))
+
+    def _charge(
+        self, key: str, amount: float, seconds: float, refill_per_s: float | None = None
+    ) -> None:
+        """Account for `seconds` in which `amount` of a bucket was used."""
+        allowance = self._limits_of[key]
+        self._left[key] = balance_after(
+            allowance, self._left[key], amount / seconds, seconds,
+            refill_per_s=refill_per_s, owed=rates.owed(allowance),
+        )  # fmt: skip
 
     def _account(
         self, disk: ThrottledDisk, before: Counters, now: Counters, seconds: float
@@ -127,15 +125,15 @@ class Governor:
         for index, pool in enumerate(disk.pools):
             covered = zip(*(spent[direction] for direction in _covered(pool)), strict=True)
             for kind, amount in zip(("iops", "bytes"), map(sum, covered), strict=True):
-                if bucket := self._buckets.get(_key(disk, index, kind)):
-                    bucket.charge(amount, seconds)
+                if (key := _key(disk, index, kind)) in self._limits_of:
+                    self._charge(key, amount, seconds)
         return of_stream
 
     def _account_machine(self, spent: Mapping[Stream, tuple[float, float]], seconds: float) -> None:
         for index, gate in enumerate(self.orders.machine):
             streams = self._streams_of(gate)
             amount = sum(_of(gate, spent[stream]) for stream in streams if stream in spent)
-            self._buckets[_machine_key(index)].charge(amount, seconds, gate.refill_per_s)
+            self._charge(_machine_key(index), amount, seconds, gate.refill_per_s)
 
     def _streams_of(self, gate: MachineGate) -> list[Stream]:
         return [
@@ -184,12 +182,12 @@ class Governor:
         return ios, size
 
     def _allowed(self, key: str) -> float:
-        bucket = self._buckets.get(key)
-        if bucket is None:
+        allowance = self._limits_of.get(key)
+        if allowance is None:
             return math.inf
         if not self.orders.credit:
-            return rate(bucket.allowance, has_credit=True)
-        return rates.allowed(bucket.allowance, bucket.balance)
+            return rate(allowance, has_credit=True)
+        return rates.allowed(allowance, self._left[key])
 
     def _kernel_limits(
         self, disk: ThrottledDisk, stream: Stream, ios: float, size: float, factor: float
@@ -217,7 +215,7 @@ def _of(gate: MachineGate, amounts: tuple[float, float]) -> float:
     return amounts[0] if gate.counts == "ios" else amounts[1]
 
 
-def _covered(pool: LabPool | MachineGate) -> tuple[str, ...]:
+def _covered(pool: SharedLimits | MachineGate) -> tuple[str, ...]:
     return (READ, WRITE) if pool.covers == "both" else (pool.covers,)
 
 

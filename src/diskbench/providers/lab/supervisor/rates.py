@@ -17,30 +17,28 @@ import random
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any, Literal, TypeVar
 
-from diskbench.catalog.bucket import Allowance, IoAccounting, capacity, rate
-
-
-@dataclass(frozen=True)
-class LabPool:
-    """Limits that reads, writes or both share. None is no limit."""
-
-    covers: str
-    iops: Allowance | None = None
-    bytes: Allowance | None = None
+from diskbench.catalog.bucket import (
+    Allowance,
+    Covers,
+    IoAccounting,
+    SharedLimits,
+    capacity,
+    rate,
+)
 
 
 @dataclass(frozen=True)
 class MachineGate:
     """A limit of the machine that all its devices of a `stage` share: `disk`, before the disks
-    themselves, or `cache`, before its host cache. `counts` is `ios` or `bytes`, `covers` as of a
-    LabPool; `refill_per_s` is the fastest refill of an idle bucket (None: the baseline)."""
+    themselves, or `cache`, before its host cache. `counts` is `ios` or `bytes`, `covers` as of
+    SharedLimits; `refill_per_s` is the fastest refill of an idle bucket (None: the baseline)."""
 
-    counts: str
+    counts: Literal["ios", "bytes"]
     allowance: Allowance
-    covers: str = "both"
-    stage: str = "disk"
+    covers: Covers = "both"
+    stage: Literal["disk", "cache"] = "disk"
     refill_per_s: float | None = None
 
 
@@ -52,7 +50,7 @@ class ThrottledDisk:
 
     kernel: str
     number: str
-    pools: tuple[LabPool, ...] = ()
+    pools: tuple[SharedLimits, ...] = ()
     max_io_bytes: int | None = None
     min_charge_bytes: int | None = None
     parts_from_bytes: int | None = None
@@ -80,14 +78,6 @@ class Orders:
     stall_for_s: float = 0.0
 
 
-@dataclass(frozen=True)
-class SupervisorReport:
-    """The supervisor's report: the orders in force, and the credits left in each bucket."""
-
-    generation: int
-    balances: dict[str, float] = field(default_factory=dict)
-
-
 def parse_orders(text: str) -> Orders:
     """Orders from JSON."""
     data: dict[str, Any] = json.loads(text)
@@ -99,10 +89,12 @@ def parse_orders(text: str) -> Orders:
     return Orders(**data)
 
 
-def read_report(path: Path) -> SupervisorReport | None:
-    """The supervisor's last report; None when there is none yet."""
+def read_report(path: Path) -> tuple[int, dict[str, float]] | None:
+    """The generation of the orders that the supervisor followed at its last report, and the credits
+    left in each bucket; None when there is no report yet."""
     try:
-        return SupervisorReport(**json.loads(path.read_text("utf-8")))
+        report = json.loads(path.read_text("utf-8"))
+        return report["generation"], report["balances"]
     except FileNotFoundError:
         return None
 
@@ -112,7 +104,7 @@ def _disk(data: dict[str, Any]) -> ThrottledDisk:
         return Allowance(**pool[name]) if pool.get(name) is not None else None
 
     pools = [
-        LabPool(pool["covers"], rate_of(pool, "iops"), rate_of(pool, "bytes"))
+        SharedLimits(pool["covers"], rate_of(pool, "iops"), rate_of(pool, "bytes_per_s"))
         for pool in data.get("pools", ())
     ]
     return ThrottledDisk(**{**data, "pools": tuple(pools)})

@@ -1,7 +1,7 @@
 """Translation of what Stratus answers when it refuses; the table is errors.yaml."""
 
 from diskbench.errors import DiskbenchError
-from diskbench.providers.error_table import CloudError, error_of, error_tables
+from diskbench.providers.error_table import error_of, error_tables
 
 TABLE = error_tables("diskbench_stratus")["service"]
 
@@ -13,4 +13,4 @@ class StratusApiError(Exception):
 
 
 def translate(error: StratusApiError, action: str) -> DiskbenchError:
-    return error_of(TABLE, CloudError((error.code,), str(error), action))
+    return error_of(TABLE, (error.code,), str(error), action)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Sequence
-from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Any
 
@@ -19,10 +18,12 @@ from diskbench.providers.asked import check_own
 from diskbench.providers.skeleton.doctor import DryRun, nobody, rehearsed
 from diskbench.providers.skeleton.leases import (
     Failures,
+    Listed,
     Tagged,
     by_lease,
     giving_back,
     noting,
+    parted,
     release,
 )
 from diskbench.providers.skeleton.provision import in_first_with_capacity, zones_from
@@ -135,13 +136,14 @@ class StratusProvider:
     ) -> None:
         client, which = Client(), Which(lease_id, made, copied)
 
-        def list_lease(_deleted: Collection[str]) -> _Listing:
-            carrying = list(_of_lease(client, lease_id, named=False))
-            meant = tuple(one for one in carrying if which.takes(one[0], _told(one[0])))
-            return _Listing(meant, tuple(_told(one[0]) for one in carrying if one not in meant))
+        def list_lease(_deleted: Collection[str]) -> Listed:
+            carrying = {
+                _told(name): (name, tags) for name, tags in _of_lease(client, lease_id, named=False)
+            }
+            return parted(carrying, lambda told, one: which.takes(one[0], told))
 
-        def give_back(found: _Listing, failures: Failures) -> None:
-            for name, tags in sorted(found.meant, key=lambda one: -_order(one[0])):
+        def give_back(found: Listed, failures: Failures) -> None:
+            for name, tags in sorted(found.meant.values(), key=lambda one: -_order(one[0])):
                 with noting(failures, _told(name), lambda _: False):
                     client.delete(name, str(tags.get("zone")))
 
@@ -189,7 +191,7 @@ class StratusProvider:
 
         def run(kind: str, zone: str) -> DryRun:
             name = _name(claim.lease_id, kind)
-            return DryRun(f"{kind} in {zone}", lambda: client.check(kind, name, zone))
+            return f"{kind} in {zone}", lambda: client.check(kind, name, zone)
 
         runs = [run(kind, zone) for zone in rental.zones for kind in KINDS]
         return rehearsed(
@@ -201,17 +203,6 @@ class StratusProvider:
 
     def regions(self, scope: Scope) -> Sequence[str]:
         return (REGION,)
-
-
-@dataclass(frozen=True)
-class _Listing:
-    """The things that are meant, and those that only carry the lease's tag."""
-
-    meant: tuple[tuple[str, dict[str, Any]], ...]
-    others: tuple[str, ...]
-
-    def names(self) -> tuple[str, ...]:
-        return tuple(_told(name) for name, _ in self.meant)
 
 
 def _make(client: Client, claim: Claim, kind: str, name: str, zone: str, watch: RentWatch) -> None:

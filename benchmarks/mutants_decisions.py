@@ -67,8 +67,8 @@ MUTANTS = (
     ),
     Mutant(
         "safety: a mounted device is measured",
-        "    if state.mounts:\n",
-        "    if False:\n",
+        """join(state.mounts)}": state.mounts,\n""",
+        """join(state.mounts)}": (),\n""",
         ("tests/unit/hosts/test_device.py", "tests/drills/test_refused_devices.py"),
     ),
     Mutant(

@@ -39,22 +39,22 @@ _where = partial(option, rich_help_panel="Where it is bought")
 
 
 def advise(
-    size: Annotated[float, option("GIB", "What it must hold, in GiB (2^30).")],
-    iops: Annotated[float | None, _load("N", "Blocks a second.")] = None,
+    size: Annotated[float, option("GIB", "How much data it must hold, in GiB (2^30).")],
+    iops: Annotated[float | None, _load("N", "I/Os per second, of --block each.")] = None,
     mb_per_s: Annotated[float | None, _load("N", "MB/s (10^6 bytes).")] = None,
     block: Annotated[
         str | None,
         _load("SIZE", "Block size (default: 4k; with --mb-per-s 1m; with both what they make)."),
     ] = None,
-    mix: Annotated[str | None, _load("READS:WRITES", "Their shares (default: reads only).")] = None,
-    p99: Annotated[str | None, _load("LATENCY", "What 99 % must stay below, as 2ms.")] = None,
+    mix: Annotated[str | None, _load("READS:WRITES", "Their shares, as 70:30 (default: reads only).")] = None,
+    p99: Annotated[str | None, _load("LATENCY", "Latency that 99 % must stay below, as 2ms.")] = None,
     for_: Annotated[
         str | None,
         _load(
             "--for",
             "TIME",
-            "How long on end each day, from full burst credit: 30m or burst:30m is a daily "
-            "peak (default: 24h, without end).",
+            "How long the load lasts: 30m or burst:30m is a daily peak that begins with full burst "
+            "credit (default: 24h, without end).",
         ),
     ] = None,
     load: Annotated[
@@ -112,8 +112,9 @@ def advise(
 ) -> None:
     """Find the disks that carry a load, with the smallest machine that does not limit them.
 
-    Cheapest first, from documented limits, buckets and prices; asks no cloud. A row is no
-    measurement: `--prove` writes a matrix that makes one. Exit code 0 also where none does.
+    Lists the cheapest first, from documented limits, burst buckets and prices; no cloud is asked.
+    The rows are not measured: `--prove` writes a matrix that measures them. Exits 0 even if no disk
+    carries the load.
     """
     if load is not None:
         typed = {"--iops": iops, "--mb-per-s": mb_per_s, "--mix": mix, "--for": for_}

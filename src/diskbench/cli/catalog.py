@@ -65,7 +65,7 @@ def disks(cloud: Cloud = None, refresh: Refresh = False, output: TableOrJson = "
 
 
 def instances(cloud: Cloud = None, refresh: Refresh = False, output: TableOrJson = "table") -> None:
-    """List the machines: what each sustains towards its disks, and its price."""
+    """List the machines, the disk rates that each sustains, and its price."""
     books = _open(cloud, refresh=refresh)
     machines = list(listing.machine_rows(books, cloud))
     if output == "table":

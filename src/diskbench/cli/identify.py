@@ -40,8 +40,8 @@ def identify(
     """Find the disks in the catalogue that match the figures of a run, the best match first.
 
     Rates and falls of all its trial's runs are compared with the dated limits of every disk type
-    and size, and of machines. A figure counts 10 % where it does not fit, and where a size or a
-    bought figure was chosen to fit. Exit code 0 also where nothing fits.
+    and size, and of machines. A figure that does not fit counts as 10 % off; so does a
+    size or a bought figure that was chosen to fit. Exits 0 even if nothing fits.
     """
     if cloud is not None and cloud not in clouds():
         raise UnknownName("provider with disks in the catalogue", cloud, clouds())

@@ -50,7 +50,7 @@ AssumePrice = Annotated[
     float | None, option("USD_PER_HOUR", "US dollars an hour to assume if no price is known.")
 ]
 Seed = Annotated[
-    int | None, option("Seed of the order (default: the file's, else a new one).", min=0)
+    int | None, option("N", "Seed of the order (default: the file's, else a new one).", min=0)
 ]
 
 

@@ -48,8 +48,8 @@ def regressions(
 ) -> None:
     """Find when the figures of a repeated measurement changed, and by how much.
 
-    Each matrix of a schedule (and each other command) is one time. A change needs three times on
-    the new level and 5 %.
+    Each matrix of a schedule, and each single run, is one point in time. A change needs three
+    points at the new level and 5 %.
     """
     engine = database(database_url)
     filters = chosen(engine, asked(selection, filter_, since, until))

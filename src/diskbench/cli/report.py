@@ -96,8 +96,8 @@ def report(
 ) -> None:
     """Write a page for a browser about runs: verdict, table, charts, provenance.
 
-    Without a selection the newest. A run is shown with its whole trial. Several trials of one
-    subject are replicates.
+    Without a selection, the newest run is shown. A run is shown with its whole trial. Several
+    trials of the same configuration are replicates.
     """
     log = None if axis is None else axis == "log"
     if published is not None:

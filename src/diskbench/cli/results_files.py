@@ -47,9 +47,9 @@ def export(
 ) -> None:
     """Write measurement rows as CSV or Parquet, each with its run's columns; JSON as in `show`.
 
-    `prometheus` and `openmetrics` are the figures of steps as gauges, of the newest run of each
-    disk; `benchstat` has a line a run and step. The figures of a step with several levels are those
-    of the level that lasts.
+    `prometheus` and `openmetrics` write the figures of each step as gauges, from the newest run of
+    each disk; `benchstat` writes a line for each run and step. A step with several levels has the
+    figures of the level that lasts.
     """
     kind = export_format(format_, to)
     typed = asked(selection, filter_, since, until)
@@ -81,8 +81,8 @@ _SHOWN = 12
 def rebuild(database_url: DatabaseUrl = None, evidence_url: EvidenceUrl = None) -> None:
     """Rebuild all rows from the evidence, in an empty or an existing database.
 
-    Runs, their trials, leases and times, matrices and their cells. If a step of a finished run
-    cannot be found, it is reported, its run stays as it is, and the exit code is 1.
+    Restores runs with their trials, leases and times, and matrices with their cells. If a step of a
+    finished run cannot be found, it is reported, its run stays as it is, and the exit code is 1.
     """
     done = make_again(database(database_url), evidence(evidence_url))
     print(f"rebuilt {counted(len(done.runs), 'run')}")
@@ -118,11 +118,10 @@ def import_(
 ) -> None:
     """Import measurements of other tools, as runs marked `imported`; a file is imported once.
 
-    docs/importing.md lists the formats and what each lacks. Log files in the directory of a fio
-    JSON file are its logs where its jobs name them
-    (write_bw_log, write_iops_log, write_lat_log, write_hist_log) and have their numbers; they need
-    not be typed. A JSON that names no log has all logs beside it if it is the only one there.
-    Files that were not imported are listed. The id of each trial (of its run, if it has only one)
+    docs/importing.md lists the formats and what each lacks. Log files beside a fio JSON file are
+    read with it if its jobs name them (write_bw_log, write_iops_log, write_lat_log, write_hist_log)
+    and have their numbers. All logs beside a JSON that names none are its own if it is the only
+    JSON there. Files that were not imported are listed. The id of each trial (of its run, if it has only one)
     is printed on stdout. The last line says what was imported and which checks hold.
     """
     labels = dict(key_values("--label", label or ()))

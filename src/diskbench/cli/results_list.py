@@ -45,7 +45,8 @@ def list_(
 ) -> None:
     """List what was measured, newest first, the runs of a trial as one line.
 
-    `--wide` has a line for each run with all columns, `--output json` and `csv` every field.
+    `--wide` prints a line for each run, with all columns; `--output json` and `csv` print every
+    field.
     """
     engine = database(database_url)
     filters = chosen(engine, asked(selection, filter_, since, until))

@@ -104,8 +104,8 @@ def show(
 ) -> None:
     """Show a run with the others on the same machine and disk: figures, verdict, next step.
 
-    Without a selection the newest. Several trials, such as those of a matrix, are shown
-    together: median and interval.
+    Without a selection, the newest run is shown. Several trials, such as those of a matrix, are
+    shown together, with median and interval.
     """
     engine, typed = database(database_url), asked(selection, filter_, since, until)
     run, filters = run_or_set(engine, typed)

@@ -69,7 +69,7 @@ def add(
         Literal["skip", "queue"], option("What to do if its previous matrix is still running.")
     ] = "skip",
     backfill: Annotated[
-        bool, option("--backfill", "Also run times that were missed for want of a running worker.")
+        bool, option("--backfill", "Also run times that were missed because no worker ran.")
     ] = False,
     budget: Annotated[
         float | None,
@@ -104,7 +104,7 @@ def add(
 
 
 def list_(output: TableOrJson = "table", database_url: DatabaseUrl = None) -> None:
-    """List the schedules with next time and last outcome."""
+    """List the schedules with their next time and last outcome."""
     statuses = schedule_statuses(database(database_url), now=datetime.now(UTC))
     if not statuses and output == "table":
         print("there is no schedule; add one with 'diskbench schedule add'", file=sys.stderr)

@@ -8,7 +8,7 @@ from tests.rigs.api_page import documented
 from tests.rigs.plans import make_plan
 from tests.rigs.synthetic import Noise, bucket, flat, with_stalls
 from tests.rigs.taken_in import taken_in
-from tests.unit.report.assemble.test_summary import headline_of, told
+from tests.unit.report.assemble.test_summary import rented, told
 
 import diskbench
 from diskbench.errors import UnknownName
@@ -70,7 +70,7 @@ def test_a_run_without_evidence_is_said_to_be_unknown(evidence):
 def test_the_headline_tells_the_cliff_and_what_was_promised(evidence, tmp_path):
     series = bucket(900_000, 3000, 100, 900, Noise(sd=0.0), seed=1)
     found = run_phases(evidence, imported(evidence, tmp_path / "logs", np.asarray(series)))
-    assert replace(told(promised=headline_of()), phases=tuple(found)).headline == (
+    assert replace(told(promised=rented()), phases=tuple(found)).headline == (
         "burst of 3,000 IOPS for 5:10 in disk, then a baseline of 100 IOPS (promised: 100 IOPS)"
     )
 

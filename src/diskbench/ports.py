@@ -6,7 +6,7 @@ from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
-from typing import TYPE_CHECKING, Protocol, TypeAlias, runtime_checkable
+from typing import Protocol, runtime_checkable
 
 from pydantic import SecretBytes
 
@@ -20,11 +20,12 @@ from diskbench.model.result import StepResult, Tick
 from diskbench.model.spec import Cell, Plan, Step
 from diskbench.visible import UNKNOWN
 
-if TYPE_CHECKING:
-    from _typeshed import SupportsWrite
 
-ByteSink: TypeAlias = "SupportsWrite[bytes]"
-"""A destination for bytes: a file, or whatever else has `write`."""
+class ByteSink(Protocol):
+    """A destination for bytes: a file, or whatever else has `write`."""
+
+    def write(self, data: bytes, /) -> object:
+        """Write the bytes."""
 
 
 @dataclass(frozen=True)

@@ -101,8 +101,8 @@ def test_the_workload_of_each_is_a_step_of_a_shipped_profile_with_its_parameters
     for profile, step in {(f.profile, f.step) for f in FIGURES}:
         assert f"[{step}]" in shipped_profile(profile).template
     for figure in FIGURES:
-        known = {parameter.name for parameter in shipped_profile(figure.profile).parameters}
-        assert set(figure.parameters) <= known, figure.id
+        known = shipped_profile(figure.profile).parameters.keys()
+        assert figure.parameters.keys() <= known, figure.id
 
 
 def test_disk_types_of_clouds_are_those_of_the_catalogue():

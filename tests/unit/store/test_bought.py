@@ -126,8 +126,8 @@ def test_where_nothing_is_known_of_a_disk_its_label_says_it(database):
 
 
 def test_every_key_stands_for_a_column_and_every_column_is_a_key():
-    for one in nouns.KEYS:
-        assert parse_filter(one.example).field == one.column
+    for column, example, _ in nouns.KEYS.values():
+        assert parse_filter(example).field == column
     for name in [*RUN_FIELDS, *MEASURED_FIELDS]:
         if name not in ("labels", "parameters", "job_error"):
             assert parse_filter(f"{name}=").field == nouns.COLUMN_OF.get(name, name)

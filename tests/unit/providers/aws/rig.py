@@ -115,9 +115,9 @@ class Guest:
         if "/var/lib/diskbench" in script:
             return Completed(0, f"{self.boot}\n".encode(), b"")
         listed = self.lies("\n".join([*self.lines, *self._attached()]))
-        if "remember" not in script:
+        if not script.endswith((" before attached", " before ''")):  # said_of_disks
             return Completed(0, listed.encode(), b"")
-        if self.before is None and script.startswith("attached=yes"):
+        if self.before is None and script.endswith(" attached"):
             return Completed(3, b"", b"")
         self.before = self.before if self.before is not None else f"written\n{listed}"
         return Completed(0, self.before.encode(), b"")

@@ -46,8 +46,12 @@ def advise(
         str | None,
         _load("SIZE", "Block size (default: 4k; with --mb-per-s 1m; with both what they make)."),
     ] = None,
-    mix: Annotated[str | None, _load("READS:WRITES", "Their shares, as 70:30 (default: reads only).")] = None,
-    p99: Annotated[str | None, _load("LATENCY", "Latency that 99 % must stay below, as 2ms.")] = None,
+    mix: Annotated[
+        str | None, _load("READS:WRITES", "Their shares, as 70:30 (default: reads only).")
+    ] = None,
+    p99: Annotated[
+        str | None, _load("LATENCY", "Latency that 99 % must stay below, as 2ms.")
+    ] = None,
     for_: Annotated[
         str | None,
         _load(

@@ -121,8 +121,8 @@ def import_(
     docs/importing.md lists the formats and what each lacks. Log files beside a fio JSON file are
     read with it if its jobs name them (write_bw_log, write_iops_log, write_lat_log, write_hist_log)
     and have their numbers. All logs beside a JSON that names none are its own if it is the only
-    JSON there. Files that were not imported are listed. The id of each trial (of its run, if it has only one)
-    is printed on stdout. The last line says what was imported and which checks hold.
+    JSON there. Files that were not imported are listed. The id of each trial (of its run, if it
+    has only one) is printed on stdout. The last line says what was imported and which checks hold.
     """
     labels = dict(key_values("--label", label or ()))
     if note := hint(as_disk, as_machine, promise, measured_on):

@@ -320,18 +320,18 @@ def asked_for(request: Request, *, writes: bool = False) -> tuple[Cell, ...]:
             raise InvalidValue(
                 f"{one.flag} {value} has no effect without {needed}", advice=f"add {one.needs}"
             )
-    provider, path = request.provider_name, typed.get("path")
-    if plugin(provider).takes_tags:
+    chosen, path = plugin(request.provider_name), typed.get("path")
+    if chosen.takes_tags:
         # Those that were typed, and those of the settings with other keys.
         tags = typed.get("tag") or ()
         keys, own = {key for key, _ in key_values("--tag", tags)}, load_settings().settings.tags
         typed["tag"] = [*(f"{k}={text}" for k, text in own if k not in keys), *tags] or None
-    rent = rent_spec(provider, typed)
+    rent = rent_spec(chosen, typed)
     usd = request.max_cost, request.assume_price
-    check_cost_limit(provider, *usd, rents=rent is not None)
+    check_cost_limit(chosen.name, *usd, rents=rent is not None)
     if not (rent or typed.get("host") or (path is None and (writes or typed.get("device")))):
         path = str(Path(path or ".").absolute())
-    return cells({**typed, "provider": provider, "path": path}, rent)
+    return cells(chosen, {**typed, "path": path}, rent)
 
 
 def check_cost_limit(

@@ -11,10 +11,11 @@ import typer
 
 from diskbench.cli import cancel as trial_cancel
 from diskbench.cli import completion
+from diskbench.cli.lazy import gathering
 from diskbench.cli.matrix import AssumePrice, Seed, with_defaults, with_money
 from diskbench.cli.matrix_display import print_matrix_status, show_table_while
 from diskbench.cli.matrix_foreground import begun, foreground, matrix_detached
-from diskbench.cli.run_command import check_judges, gathering, parameter_of
+from diskbench.cli.run_command import check_judges, parameter_of
 from diskbench.cli.selecting import begun_matrices
 from diskbench.cli.sessions import opened
 from diskbench.cli.stores import DatabaseUrl, EvidenceUrl

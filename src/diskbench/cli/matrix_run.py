@@ -93,7 +93,7 @@ def run(
             "needs the end of the matrix, and this command ends before",
             "leave out --detach and --queue",
         )
-    file = load_matrix(matrix, load_settings().settings.tags)
+    file = load_matrix(matrix, load_settings().tags)
     file = with_defaults(with_money(file, budget, assume_price), defaults or {})
     check, urls = check_prices if keep_going else check_outlook, (database_url, evidence_url)
     session, campaign, outlook = begun(file, check, *urls, seed=seed, own_queue=not queue)

@@ -285,7 +285,7 @@ def asked_for(request: Request, *, writes: bool = False) -> tuple[Cell, ...]:
     if chosen.takes_tags:
         # Those that were typed, and those of the settings with other keys.
         tags = typed.get("tag") or ()
-        keys, own = {key for key, _ in key_values("--tag", tags)}, load_settings().settings.tags
+        keys, own = {key for key, _ in key_values("--tag", tags)}, load_settings().tags
         typed["tag"] = [*(f"{k}={text}" for k, text in own if k not in keys), *tags] or None
     rent = rent_spec(chosen, typed)
     usd = request.max_cost, request.assume_price

@@ -114,7 +114,7 @@ def from_database(ctx: Context, read: Callable[[Engine], list[Row]]) -> list[Row
     """What `read` finds in the file of the database; nothing for another database, and for a file
     that is missing: none is made for a Tab."""
     typed = {"database_url": ctx.params.get("database_url")}
-    url = load_settings(typed).settings.database_url.get_secret_value()
+    url = load_settings(typed).database_url.get_secret_value()
     file = database_file(url)
     if file is None or not file.is_file():
         return []

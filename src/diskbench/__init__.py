@@ -302,5 +302,5 @@ def _setting(name: str) -> str:
 
     from diskbench.settings import load_settings
 
-    value = getattr(load_settings().settings, name)
+    value = getattr(load_settings(), name)
     return value.get_secret_value() if isinstance(value, SecretStr) else str(value)

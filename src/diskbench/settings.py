@@ -13,7 +13,6 @@ import os
 import socket
 import tomllib
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal
 
@@ -79,15 +78,6 @@ class Settings(Frozen):
         return printable(text) if name.endswith("_url") else text
 
 
-@dataclass(frozen=True)
-class Loaded:
-    """The settings, the origin of each, and the unknown DISKBENCH_* variables."""
-
-    settings: Settings
-    origins: Mapping[str, str]
-    unknown_variables: tuple[str, ...] = ()
-
-
 PREFIX = "DISKBENCH_"
 FILE_NAME = "diskbench.toml"
 USER_FILE_NAME = "config.toml"
@@ -102,14 +92,20 @@ DEFAULT = "default"
 _Value = tuple[str, Any, str]
 
 
-def load_settings(
+def load_settings(flags: Mapping[str, str | None] | None = None) -> Settings:
+    """The settings in force, as `traced_settings` finds them."""
+    return traced_settings(flags)[0]
+
+
+def traced_settings(
     flags: Mapping[str, str | None] | None = None,
     *,
     environ: Mapping[str, str] | None = None,
     directory: Path | None = None,
     user_directory: Path | None = None,
-) -> Loaded:
-    """The settings in force. `flags` maps setting names to what was typed (None: not typed).
+) -> tuple[Settings, Mapping[str, str], list[str]]:
+    """The settings in force, the origin of each, and the unknown DISKBENCH_* variables. `flags`
+    maps setting names to what was typed (None: not typed).
 
     `directory` is the working directory, `user_directory` the user's config directory. Raises
     UnknownName or InvalidValue naming the file, variable or flag at fault.
@@ -134,7 +130,7 @@ def load_settings(
     known = {*variables.values(), *_NO_SETTINGS}
     unknown = sorted(name for name in environ if name.startswith(PREFIX) and name not in known)
     try:
-        return Loaded(Settings.model_validate(values), origins, tuple(unknown))
+        return Settings.model_validate(values), origins, unknown
     except ValidationError as error:
         cause = error.errors()[0]
         name, (reason, advice) = str(cause["loc"][0]), value_fault(cause)

@@ -1,7 +1,9 @@
 """Plans as a planner makes them, and the files that a host leaves of their steps."""
 
 import subprocess
+from collections.abc import Mapping
 from pathlib import Path
+from typing import Any
 
 from sqlalchemy.engine import Engine
 
@@ -9,9 +11,12 @@ from diskbench.catalog.books import Books
 from diskbench.fio.profiles import parse_profile
 from diskbench.fio.steps import build_steps
 from diskbench.model.facts import CloudFacts, CpuFacts, DiskFacts, HostFacts
+from diskbench.model.options import RentSpec
 from diskbench.model.spec import Cell, Plan, ProfileFacts, ResolvedTarget, Step, TargetSpec
+from diskbench.plan.cells import cells
 from diskbench.plan.trial import TrialIds
 from diskbench.plan.trial import make_plan as plan_of
+from diskbench.plugins import plugin
 from diskbench.store.leases import Lease
 from diskbench.store.rows import save_plans
 
@@ -151,3 +156,8 @@ def save_plan(
 ) -> None:
     """`save_plans` for one trial."""
     save_plans(database, [plan], evidence_url, owner=owner, leases=[lease] if lease else [])
+
+
+def cells_of(fields: Mapping[str, Any], rent: RentSpec | None = None) -> tuple[Cell, ...]:
+    """The cells of fields that name their provider, as those of a matrix."""
+    return cells(plugin(fields["provider"]), fields, rent)

@@ -1,7 +1,7 @@
 import pytest
 
 from diskbench.errors import InvalidValue, UnknownName
-from diskbench.settings import Settings, load_settings
+from diskbench.settings import Settings, traced_settings
 from diskbench.store.urls import printable
 
 
@@ -14,19 +14,19 @@ def places(tmp_path):
 
 
 def test_each_setting_has_a_default(places):
-    loaded = load_settings(**places)
-    assert set(loaded.origins) == set(Settings.model_fields)
-    assert set(loaded.origins.values()) == {"default"}
-    assert loaded.settings.database_url.get_secret_value().startswith("sqlite:///")
-    assert loaded.settings.evidence_url.startswith("file:///")
+    settings, origins, _ = traced_settings(**places)
+    assert set(origins) == set(Settings.model_fields)
+    assert set(origins.values()) == {"default"}
+    assert settings.database_url.get_secret_value().startswith("sqlite:///")
+    assert settings.evidence_url.startswith("file:///")
 
 
 def test_a_nearer_source_wins_and_is_named(places):
     user, work = places["user_directory"] / "config.toml", places["directory"] / "diskbench.toml"
 
     def owner():
-        loaded = load_settings(**places)
-        return loaded.origins["owner"], loaded.settings.owner
+        settings, origins, _ = traced_settings(**places)
+        return origins["owner"], settings.owner
 
     assert owner()[0] == "default"
     user.write_text('owner = "from-user"\n')
@@ -35,34 +35,35 @@ def test_a_nearer_source_wins_and_is_named(places):
     assert owner() == (str(work), "from-work")
     places["environ"] = {"DISKBENCH_OWNER": "from-environment"}
     assert owner() == ("DISKBENCH_OWNER", "from-environment")
-    loaded = load_settings({"owner": "from-flag", "evidence_url": None}, **places)
-    assert (loaded.origins["owner"], loaded.settings.owner) == ("--owner", "from-flag")
-    assert loaded.origins["evidence_url"] == "default"
+    typed = {"owner": "from-flag", "evidence_url": None}
+    settings, origins, _ = traced_settings(typed, **places)
+    assert (origins["owner"], settings.owner) == ("--owner", "from-flag")
+    assert origins["evidence_url"] == "default"
 
 
 def test_tags_are_typed_as_a_list_or_as_a_table(places):
-    assert load_settings(**places).settings.tags == ()
+    assert traced_settings(**places)[0].tags == ()
     user = places["user_directory"] / "config.toml"
     user.write_text("[tags]\nteam = 'db'\n'cost center' = 42\n")
-    loaded = load_settings(**places).settings
+    loaded = traced_settings(**places)[0]
     assert loaded.tags == (("cost center", "42"), ("team", "db"))
     assert loaded.shown("tags") == "cost center=42,team=db"
     places["environ"] = {"DISKBENCH_TAGS": "env=test, team=web"}
-    assert load_settings(**places).settings.tags == (("env", "test"), ("team", "web"))
+    assert traced_settings(**places)[0].tags == (("env", "test"), ("team", "web"))
     places["environ"] = {"DISKBENCH_TAGS": "env"}
     with pytest.raises(InvalidValue, match=r"tags from DISKBENCH_TAGS: .*'env' is not of the form"):
-        load_settings(**places)
+        traced_settings(**places)[0]
 
 
 def test_an_empty_variable_is_as_none(places):
     places["environ"] = {"DISKBENCH_OWNER": ""}
-    assert load_settings(**places).origins["owner"] == "default"
+    assert traced_settings(**places)[1]["owner"] == "default"
 
 
 def test_plain_paths_are_made_urls(places, monkeypatch, tmp_path):
     monkeypatch.chdir(tmp_path)
     places["environ"] = {"DISKBENCH_DATABASE_URL": "rows.db", "DISKBENCH_EVIDENCE_URL": "my files"}
-    settings = load_settings(**places).settings
+    settings = traced_settings(**places)[0]
     assert settings.database_url.get_secret_value() == f"sqlite:///{tmp_path}/rows.db"
     assert settings.evidence_url == (tmp_path / "my files").as_uri()
 
@@ -71,7 +72,7 @@ def test_an_unknown_key_names_its_file_and_the_nearest_key(places):
     path = places["directory"] / "diskbench.toml"
     path.write_text('databse_url = "sqlite:///x.db"\n')
     with pytest.raises(UnknownName) as caught:
-        load_settings(**places)
+        traced_settings(**places)[0]
     assert str(path) in caught.value.message
     assert "did you mean database_url" in caught.value.advice
 
@@ -94,19 +95,19 @@ def test_a_file_that_is_none_of_settings_is_refused_with_its_name(places, text, 
     path = places["directory"] / "diskbench.toml"
     path.symlink_to("/dev/zero") if text is None else path.write_text(text)
     with pytest.raises(InvalidValue, match=words.format(path=path)):
-        load_settings(**places)
+        traced_settings(**places)[0]
 
 
 def test_variables_that_mean_nothing_are_told(places):
     places["environ"] = {"DISKBENCH_DATABSE_URL": "x", "HOME": "y", "DISKBENCH_DEBUG": "1"}
-    assert load_settings(**places).unknown_variables == ("DISKBENCH_DATABSE_URL",)
+    assert traced_settings(**places)[2] == ["DISKBENCH_DATABSE_URL"]
 
 
 def test_passwords_are_never_shown(places):
     places["environ"] = {
         "DISKBENCH_DATABASE_URL": "postgresql://me:hun%2Fter@db:5432/x?password=hunter3"
     }
-    settings = load_settings(**places).settings
+    settings = traced_settings(**places)[0]
     assert settings.shown("database_url") == "postgresql://me:***@db:5432/x?password=***"
     assert "hun" not in repr(settings)
 
@@ -129,4 +130,4 @@ def test_an_owner_of_unseen_characters_is_refused(places, owner):
     """It is put on what is rented, and into the database."""
     places["environ"] = {"DISKBENCH_OWNER": owner}
     with pytest.raises(InvalidValue, match="owner from DISKBENCH_OWNER: "):
-        load_settings(**places)
+        traced_settings(**places)[0]

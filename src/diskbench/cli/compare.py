@@ -5,9 +5,9 @@ from __future__ import annotations
 import sys
 from typing import Annotated, Literal
 
-from diskbench.cli.selecting import Filters, Since, Until, asked, selections
+from diskbench.cli.selecting import selecting_by
 from diskbench.cli.stores import DatabaseUrl, database, evidence
-from diskbench.cli.terminal import TableOrJson, argument, option, print_json, terminal_width
+from diskbench.cli.terminal import TableOrJson, option, print_json, terminal_width
 from diskbench.errors import InvalidValue
 from diskbench.model.comparison import Comparison, Metric
 from diskbench.model.run import SELECTION_HELP
@@ -17,26 +17,20 @@ from diskbench.report.terminal.compare_text import compare_lines
 from diskbench.results.compare_runs import compare_metrics
 from diskbench.results.pool import facts_to_pool
 from diskbench.results.run_evidence import EvidenceOfRuns
-from diskbench.results.selection import conditions
+from diskbench.results.selection import Selection, conditions
 
 MoreFigures = Annotated[
     bool, option("--verbose", "-v", "Also mean and p99.9 latency, replicates and conclusions.")
 ]
 
 
+@selecting_by(
+    "A B",
+    f"Which runs: {SELECTION_HELP}. With --published any number of them, and published figures by "
+    "id.",
+)
 def compare(
-    selection: Annotated[
-        list[str] | None,
-        argument(
-            "A B",
-            f"Which runs: {SELECTION_HELP}. With --published any number of them, and "
-            "published figures by id.",
-            autocompletion=selections,
-        ),
-    ] = None,
-    filter_: Filters = None,
-    since: Since = None,
-    until: Until = None,
+    asked: Selection,
     published: Annotated[
         bool, option("--published", "Compare with figures that others published of the same disk.")
     ] = False,
@@ -66,11 +60,10 @@ def compare(
 
     Only replicates count: trials on different machines. Differences below the noise are marked.
     """
-    typed = asked(selection, filter_, since, until)
     if published:
         document = compared(
             database(database_url),
-            typed,
+            asked,
             EvidenceOfRuns(evidence),
             alone=alone,
             include_emulated=include_emulated,
@@ -84,18 +77,18 @@ def compare(
         for line in beside_lines(document):
             print(line)
         return
-    if len(typed.names) != 2:
+    if len(asked.names) != 2:
         raise InvalidValue(
-            f"compare takes two selections, not {len(typed.names)}",
+            f"compare takes two selections, not {len(asked.names)}",
             advice="name A and B, such as disk=gp2 disk=gp3; or add --published",
         )
     engine = database(database_url)
     comparison = compare_metrics(
         engine,
-        *typed.names,
+        *asked.names,
         metrics=(metric,) if metric else ALL_METRICS if verbose else METRICS,
         pool=facts_to_pool(pool or ()),
-        within=conditions(engine, typed.filters, since=typed.since, until=typed.until),
+        within=conditions(engine, asked.filters, since=asked.since, until=asked.until),
     )
     print_comparison(comparison, output=output, verbose=verbose)
 

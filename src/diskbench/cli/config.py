@@ -9,7 +9,7 @@ from rich.table import Table
 
 from diskbench.cli.terminal import TableOrJson
 from diskbench.report.terminal.screen import print_trimmed, screen
-from diskbench.settings import Settings, load_settings
+from diskbench.settings import Settings, traced_settings
 
 FORMAT = 1
 
@@ -19,8 +19,7 @@ def config(output: TableOrJson = "table") -> None:
 
     Flag > DISKBENCH_* environment > ./diskbench.toml > the user's config.toml > default.
     """
-    loaded = load_settings()
-    own, origins = loaded.settings, loaded.origins
+    own, origins, unknown = traced_settings()
     rows = [(name, own.shown(name), origins[name]) for name in Settings.model_fields]
     if output == "json":
         settings = {name: {"value": value, "origin": origin} for name, value, origin in rows}
@@ -32,5 +31,5 @@ def config(output: TableOrJson = "table") -> None:
         for row in rows:
             table.add_row(*row)
         print_trimmed(screen(), table)
-    for name in loaded.unknown_variables:
+    for name in unknown:
         print(f"warning: the environment variable {name} is not a setting", file=sys.stderr)

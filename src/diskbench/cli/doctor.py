@@ -135,7 +135,7 @@ def doctor(
             raise UnknownName("provider with a policy", print_policy, known)
         print(named.policy(region).rstrip("\n"))
         return
-    settings = load_settings({"database_url": database_url, "evidence_url": evidence_url}).settings
+    settings = load_settings({"database_url": database_url, "evidence_url": evidence_url})
     planned, needs, places = (
         ([], None, {}) if matrix is None else examined.examine_matrix(matrix, settings.tags)
     )

@@ -8,10 +8,13 @@ text: rich costs 0.15 s and adds boxes.
 from __future__ import annotations
 
 import importlib
+import inspect
 import keyword
-from collections.abc import Callable, Mapping, Sequence
+import typing
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import typer
 from typer._click import Command, Context, HelpFormatter
@@ -95,6 +98,46 @@ def command_of(
     alone = typer.Typer(rich_markup_mode=None, add_completion=False)
     alone.command(cls=kind, epilog=end_of_help)(function)
     return get_command(alone)
+
+
+def options_of(function: Callable[..., object]) -> Iterator[inspect.Parameter]:
+    """The options that a function declares by its parameters."""
+    types = typing.get_type_hints(function, include_extras=True)
+    for parameter in inspect.signature(function).parameters.values():
+        yield parameter.replace(
+            annotation=types[parameter.name], kind=inspect.Parameter.KEYWORD_ONLY
+        )
+
+
+def taking(
+    command: Callable[..., None], parameters: Sequence[inspect.Parameter]
+) -> Callable[..., None]:
+    """`command`, which takes all options by their names, as a function with these `parameters`."""
+    typed: Any = partial(command)
+    typed.__name__, typed.__doc__ = command.__name__, command.__doc__
+    typed.__signature__ = inspect.Signature(parameters)  # what Typer reads
+    typed.__annotations__ = {parameter.name: parameter.annotation for parameter in parameters}
+    return cast("Callable[..., None]", typed)
+
+
+def gathering(
+    argument: str,
+    parameters: Sequence[inspect.Parameter],
+    make: Callable[..., object] = dict,
+) -> Callable[[Callable[..., None]], Callable[..., None]]:
+    """Decorates a command: it has these options in place of its `argument`, which is what `make`
+    makes of their values, given by name."""
+
+    def decorated(command: Callable[..., None]) -> Callable[..., None]:
+        def typed(**options: Any) -> None:  # noqa: ANN401 - each has the type of its option
+            gathered = {parameter.name: options.pop(parameter.name) for parameter in parameters}
+            command(**options, **{argument: make(**gathered)})
+
+        typed.__name__, typed.__doc__ = command.__name__, command.__doc__
+        before = [[of] if of.name != argument else parameters for of in options_of(command)]
+        return taking(typed, [parameter for several in before for parameter in several])
+
+    return decorated
 
 
 def is_group(words: str) -> bool:

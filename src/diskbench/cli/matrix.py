@@ -88,7 +88,7 @@ def plan(
     seed: Seed = None,
 ) -> None:
     """Show cells, order, duration, cost, quota and credit of a matrix. Rents nothing."""
-    loaded = load_matrix(file, load_settings().settings.tags)
+    loaded = load_matrix(file, load_settings().tags)
     outlook = outlook_of(loaded, open_books(), seed=seed_of(loaded.matrix, seed), offline=offline)
     if output == "json":
         print_json(outlook.model_dump_json(indent=2))

@@ -11,10 +11,11 @@ import typer
 
 from diskbench.cli import cancel as trial_cancel
 from diskbench.cli import completion
+from diskbench.cli.lazy import gathering
 from diskbench.cli.matrix import AssumePrice, Seed, with_defaults, with_money
 from diskbench.cli.matrix_display import print_matrix_status, show_table_while
 from diskbench.cli.matrix_foreground import begun, foreground, matrix_detached
-from diskbench.cli.run_command import check_judges, gathering, parameter_of
+from diskbench.cli.run_command import check_judges, parameter_of
 from diskbench.cli.selecting import begun_matrices
 from diskbench.cli.sessions import opened
 from diskbench.cli.stores import DatabaseUrl, EvidenceUrl
@@ -92,7 +93,7 @@ def run(
             "needs the end of the matrix, and this command ends before",
             "leave out --detach and --queue",
         )
-    file = load_matrix(matrix, load_settings().settings.tags)
+    file = load_matrix(matrix, load_settings().tags)
     file = with_defaults(with_money(file, budget, assume_price), defaults or {})
     check, urls = check_prices if keep_going else check_outlook, (database_url, evidence_url)
     session, campaign, outlook = begun(file, check, *urls, seed=seed, own_queue=not queue)

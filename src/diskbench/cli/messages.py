@@ -52,7 +52,7 @@ class _Stderr(logging.Handler):
             from diskbench.settings import load_settings
 
             try:
-                self._chosen = load_settings().settings.log_format
+                self._chosen = load_settings().log_format
             except DiskbenchError:
                 self._chosen = "human"  # the command reports what is wrong with the settings
         return self._chosen

@@ -6,20 +6,19 @@ import sys
 from pathlib import Path
 from typing import Annotated
 
-from diskbench.cli.selecting import Filters, Selections, Since, Until, asked
+from diskbench.cli.selecting import selecting
 from diskbench.cli.stores import DatabaseUrl, EvidenceUrl, database, evidence
 from diskbench.cli.terminal import argument, option
 from diskbench.errors import InvalidValue
+from diskbench.results.selection import Selection, chosen
 
 
+@selecting
 def publish(
     folder: Annotated[
         Path, argument("DIR", "The folder of the site: new, empty, or an existing site to update.")
     ],
-    selection: Selections = None,
-    filter_: Filters = None,
-    since: Since = None,
-    until: Until = None,
+    asked: Selection,
     title: Annotated[str, option("TEXT", "The title of every page.")] = "Disk benchmarks",
     anonymous: Annotated[
         bool,
@@ -46,7 +45,6 @@ def publish(
     """
     from diskbench.report.site.frame import Site
     from diskbench.report.site.publish import publish_site
-    from diskbench.results.selection import chosen
 
     if anonymous and (with_evidence or evidence_base):
         raise InvalidValue(
@@ -71,7 +69,7 @@ def publish(
         full=full,
     )
     engine = database(database_url)
-    filters = chosen(engine, asked(selection, filter_, since, until))
+    filters = chosen(engine, asked)
     done = publish_site(engine, folder, filters, site, evidence)
     if not quiet:
         print(done, file=sys.stderr)

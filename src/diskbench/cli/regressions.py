@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from itertools import chain, islice
 from typing import Annotated
 
-from diskbench.cli.selecting import Filters, Selections, Since, Until, asked
+from diskbench.cli.selecting import selecting
 from diskbench.cli.stores import DatabaseUrl, database
 from diskbench.cli.terminal import TableOrJson, option, terminal_width
 from diskbench.model.comparison import Metric
@@ -16,15 +16,13 @@ from diskbench.providers.networks import check_webhook, post_json
 from diskbench.report.terminal.compare_text import notice, regression_lines
 from diskbench.results.history import histories
 from diskbench.results.pool import facts_to_pool
-from diskbench.results.selection import chosen
+from diskbench.results.selection import Selection, chosen
 from diskbench.visible import json_escaped
 
 
+@selecting
 def regressions(
-    selection: Selections = None,
-    filter_: Filters = None,
-    since: Since = None,
-    until: Until = None,
+    asked: Selection,
     metric: Annotated[Metric, option("The figure to follow.")] = "iops",
     pool: Annotated[
         list[str] | None,
@@ -52,7 +50,7 @@ def regressions(
     points at the new level and 5 %.
     """
     engine = database(database_url)
-    filters = chosen(engine, asked(selection, filter_, since, until))
+    filters = chosen(engine, asked)
     undated: dict[str, None] = {}
     of_series = histories(engine, filters, undated, metric=metric, pool=facts_to_pool(pool or ()))
     changed: list[History] = []

@@ -14,7 +14,7 @@ import typer
 from diskbench import __version__
 from diskbench.catalog.published import load_published
 from diskbench.cli.completion import Offer, named, offering
-from diskbench.cli.selecting import Filters, Selections, Since, Until, asked
+from diskbench.cli.selecting import selecting
 from diskbench.cli.stores import DatabaseUrl, EvidenceUrl, database, evidence
 from diskbench.cli.terminal import option
 from diskbench.engine.published_outlook import published_outlook
@@ -47,11 +47,9 @@ def _charts(_ctx: typer.Context, _incomplete: str) -> Iterable[Offer]:
     return named((LIST, *(chart.name for chart in CHARTS)))
 
 
+@selecting
 def report(
-    selection: Selections = None,
-    filter_: Filters = None,
-    since: Since = None,
-    until: Until = None,
+    asked: Selection,
     to: Annotated[
         list[Path] | None,
         option(
@@ -102,9 +100,8 @@ def report(
     log = None if axis is None else axis == "log"
     if published is not None:
         stores = database_url, evidence_url
-        typed = asked(selection, filter_, since, until)
         for path in report_published(
-            published, chart, to or (), format_, typed, stores, log=log, emulated=include_emulated
+            published, chart, to or (), format_, asked, stores, log=log, emulated=include_emulated
         ):
             if not quiet:
                 print(path.absolute())
@@ -122,18 +119,17 @@ def report(
     if chart is not None:
         find_chart(chart)
 
-    typed = asked(selection, filter_, since, until)
     outputs = [(path, format_of(path, format_)) for path in to or ()]
     engine = database(database_url)
-    runs = runs_of(engine, typed)
+    runs = runs_of(engine, asked)
     if not outputs:
         kind = format_ or FORMATS[0]
-        name = "-".join(["diskbench", file_name(runs, typed.names), *([chart] if chart else [])])
+        name = "-".join(["diskbench", file_name(runs, asked.names), *([chart] if chart else [])])
         outputs = [(Path(f"{name}.{kind}"), kind)]
     for path, _ in outputs:
         check_folder(path)
     reader = ReportReader(engine, evidence, evidence_url, partial(is_abandoned, engine))
-    stored = stored_report(reader, runs, typed, chart=chart)
+    stored = stored_report(reader, runs, asked, chart=chart)
     for path, kind in outputs:
         write_report(path, stored, kind, log=log)
         if not quiet:

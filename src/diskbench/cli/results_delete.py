@@ -10,13 +10,14 @@ from typing import Annotated
 
 import typer
 
-from diskbench.cli.selecting import Filters, Selections, Since, Until, asked
+from diskbench.cli.selecting import selecting
 from diskbench.cli.stores import DatabaseUrl, EvidenceUrl, database, evidence
 from diskbench.cli.terminal import option
 from diskbench.errors import InvalidValue
 from diskbench.model.ids import short
 from diskbench.results.pruning import RunPruning, delete_with_evidence, due_runs, runs_to_delete
 from diskbench.results.pruning import prune as prune_logs
+from diskbench.results.selection import Selection
 from diskbench.store.evidence_place import check_named, foreign_stores, foreign_words
 from diskbench.units import counted, format_bytes, parse_duration_s
 
@@ -24,11 +25,9 @@ _KEEP = "; --keep-evidence deletes only the rows"
 Yes = Annotated[bool, option("--yes", "-y", "Do not ask for confirmation.")]
 
 
+@selecting
 def delete(
-    selection: Selections = None,
-    filter_: Filters = None,
-    since: Since = None,
-    until: Until = None,
+    asked: Selection,
     yes: Yes = False,
     keep_evidence: Annotated[
         bool, option("--keep-evidence", "Delete rows only; `rebuild` brings them back.")
@@ -41,7 +40,7 @@ def delete(
     Evidence is deleted only in the store of the settings, or in the one that --evidence-url names.
     """
     engine = database(database_url)
-    doomed = runs_to_delete(engine, asked(selection, filter_, since, until))
+    doomed = runs_to_delete(engine, asked)
     if not doomed:
         print("no run matches; nothing was deleted", file=sys.stderr)
         return
@@ -58,12 +57,10 @@ def delete(
     print(f"deleted {doomed_words}")
 
 
+@selecting
 def prune(
     keep: Annotated[str, option("TIME", "Keep the logs of runs that ended within it: 24h, 30d.")],
-    selection: Selections = None,
-    filter_: Filters = None,
-    since: Since = None,
-    until: Until = None,
+    asked: Selection,
     dry_run: Annotated[
         bool, option("--dry-run", "Say what would be freed, and change nothing.")
     ] = False,
@@ -84,9 +81,8 @@ def prune(
     except OverflowError:
         too_long = f"--keep {keep!r} reaches back before the year 1"
         raise InvalidValue(too_long, advice="write 24h, 30d") from None
-    engine, typed = database(database_url), asked(selection, filter_, since, until)
-    store = evidence(evidence_url)
-    due = due_runs(engine, typed, keep_s, at)
+    engine, store = database(database_url), evidence(evidence_url)
+    due = due_runs(engine, asked, keep_s, at)
     if evidence_url is None:  # only what is in the store of the settings
         urls = [run.evidence_url for run in due]
         others = foreign_stores(urls, store.url)

@@ -11,8 +11,8 @@ from typing import Annotated, get_args
 import typer
 
 from diskbench import __version__
-from diskbench.cli.results_show import AsDisk, AsMachine, MeasuredOn, Promised, hint
-from diskbench.cli.selecting import Filters, Selections, Since, Until, asked
+from diskbench.cli.results_show import hint, hinting
+from diskbench.cli.selecting import selecting
 from diskbench.cli.stores import DatabaseUrl, EvidenceUrl, database, evidence
 from diskbench.cli.terminal import argument, option
 from diskbench.errors import InvalidValue
@@ -22,7 +22,7 @@ from diskbench.plan.rent_options import key_values
 from diskbench.report.terminal.import_text import import_line
 from diskbench.report.terminal.streams import unguarded
 from diskbench.results.exported_rows import ExportFormat, exported
-from diskbench.results.selection import chosen
+from diskbench.results.selection import Selection, chosen
 from diskbench.store.import_sources import Left, read_sources
 from diskbench.store.imports import ReadImport, damaged_logs, imported
 from diskbench.store.manifest import Manifest
@@ -30,8 +30,8 @@ from diskbench.store.rebuild import rebuild as make_again
 from diskbench.units import counted
 
 
+@selecting
 def export(
-    selection: Selections = None,
     format_: Annotated[
         ExportFormat | None,
         option("--format", "The format (default: by the suffix of FILE; csv without one)."),
@@ -39,9 +39,8 @@ def export(
     to: Annotated[
         Path | None, option("-o", "--to", "FILE", "The file to write (default: stdout).")
     ] = None,
-    filter_: Filters = None,
-    since: Since = None,
-    until: Until = None,
+    *,
+    asked: Selection,
     database_url: DatabaseUrl = None,
     evidence_url: EvidenceUrl = None,
 ) -> None:
@@ -52,10 +51,9 @@ def export(
     figures of the level that lasts.
     """
     kind = export_format(format_, to)
-    typed = asked(selection, filter_, since, until)
     store = evidence(evidence_url) if evidence_url else None
     engine = database(database_url)
-    data = exported(engine, kind, chosen(engine, typed), store)
+    data = exported(engine, kind, chosen(engine, asked), store)
     if to is None:
         sys.stdout.flush()
         binary = unguarded(sys.stdout).buffer
@@ -98,6 +96,7 @@ def rebuild(database_url: DatabaseUrl = None, evidence_url: EvidenceUrl = None) 
         raise typer.Exit(1)
 
 
+@hinting
 def import_(
     files: Annotated[
         list[Path],
@@ -109,10 +108,8 @@ def import_(
         ),
     ],
     label: Annotated[list[str] | None, option("KEY=VALUE", "A label kept with the rows.")] = None,
-    as_disk: AsDisk = None,
-    as_machine: AsMachine = None,
-    promise: Promised = None,
-    measured_on: MeasuredOn = None,
+    *,
+    told: Mapping[str, str | None],
     database_url: DatabaseUrl = None,
     evidence_url: EvidenceUrl = None,
 ) -> None:
@@ -125,7 +122,7 @@ def import_(
     only one) is printed on stdout. The last line says what was imported and which checks hold.
     """
     labels = dict(key_values("--label", label or ()))
-    if note := hint(as_disk, as_machine, promise, measured_on):
+    if note := hint(**told):
         labels |= note.labels()
     import_set = read_sources(files)
     engine, store = database(database_url), evidence(evidence_url)

@@ -9,13 +9,13 @@ from typing import Annotated
 
 from sqlalchemy.engine import Engine
 
-from diskbench.cli.selecting import Filters, Selections, Shown, Since, Until, asked
+from diskbench.cli.selecting import Shown, selecting
 from diskbench.cli.stores import DatabaseUrl, database
 from diskbench.cli.terminal import option, table_width
 from diskbench.limits import COUNTER
 from diskbench.model.run import RUN_FIELDS, run_columns
 from diskbench.report.terminal.lists import legend, run_lines, trial_lines
-from diskbench.results.selection import chosen, listed, with_suspended
+from diskbench.results.selection import Selection, chosen, listed, with_suspended
 from diskbench.store.export import csv_text
 from diskbench.store.figures import load_headlines
 from diskbench.store.query import count_runs, find_runs
@@ -24,11 +24,9 @@ from diskbench.store.where import Filter
 _TABLE_LIMIT = 50
 
 
+@selecting
 def list_(
-    selection: Selections = None,
-    filter_: Filters = None,
-    since: Since = None,
-    until: Until = None,
+    asked: Selection,
     limit: Annotated[
         int | None,
         option(
@@ -49,7 +47,7 @@ def list_(
     field.
     """
     engine = database(database_url)
-    filters = chosen(engine, asked(selection, filter_, since, until))
+    filters = chosen(engine, asked)
     most = _TABLE_LIMIT if limit is None and output == "table" and not wide else limit or None
     most = None if most is None else min(most, COUNTER)
     if output == "table" and not wide:

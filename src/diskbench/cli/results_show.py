@@ -11,7 +11,8 @@ from typing import Annotated
 
 from rich.text import Text
 
-from diskbench.cli.selecting import Filters, Selections, Shown, Since, Until, asked
+from diskbench.cli.lazy import gathering, options_of
+from diskbench.cli.selecting import Shown, selecting
 from diskbench.cli.stores import DatabaseUrl, EvidenceUrl, database, evidence
 from diskbench.cli.terminal import Output, is_unicode, option, print_json, terminal_width
 from diskbench.engine.work import is_abandoned
@@ -29,7 +30,7 @@ from diskbench.results.pool import facts_to_pool
 from diskbench.results.refreshed_catalogue import open_books
 from diskbench.results.replicate_set import replicates_of
 from diskbench.results.run_evidence import EvidenceOfRuns
-from diskbench.results.selection import run_or_set
+from diskbench.results.selection import Selection, run_or_set
 from diskbench.results.trial import Trial, read_trials
 from diskbench.store.document import results_document
 from diskbench.store.export import csv_text, json_text
@@ -40,36 +41,62 @@ from diskbench.store.rows import find_plan, load_timing
 from diskbench.store.where import Filter
 from diskbench.units import format_bytes
 
-AsDisk = Annotated[
-    str | None,
-    option(
-        "CLOUD:TYPE:GIB",
-        "Judge an imported run as one on this disk of the catalogue; may end in "
-        ":iops=N, :throughput=N and :cache=readonly.",
-    ),
-]
-AsMachine = Annotated[
-    str | None, option("TYPE", "The machine type that it was attached to: c4.xlarge.")
-]
-Promised = Annotated[
-    str | None,
-    option(
-        "iops=N,mb_per_s=N", "The rates that you expect of a disk that is not in the catalogue."
-    ),
-]
-MeasuredOn = Annotated[
-    str | None,
-    option(
-        "DATE", "The day of the measurement, which chooses the limits in the catalogue: 2018-03-16."
-    ),
-]
+
+def hint(
+    as_disk: Annotated[
+        str | None,
+        option(
+            "CLOUD:TYPE:GIB",
+            "Judge an imported run as one on this disk of the catalogue; may end in "
+            ":iops=N, :throughput=N and :cache=readonly.",
+        ),
+    ] = None,
+    as_machine: Annotated[
+        str | None, option("TYPE", "The machine type that it was attached to: c4.xlarge.")
+    ] = None,
+    promise: Annotated[
+        str | None,
+        option(
+            "iops=N,mb_per_s=N", "The rates that you expect of a disk that is not in the catalogue."
+        ),
+    ] = None,
+    measured_on: Annotated[
+        str | None,
+        option(
+            "DATE",
+            "The day of the measurement, which chooses the limits in the catalogue: 2018-03-16.",
+        ),
+    ] = None,
+) -> Hint | None:
+    """What was typed of a disk that diskbench did not rent, checked; None where nothing was."""
+    if as_disk is None and as_machine is None and promise is None and measured_on is None:
+        return None
+    day = measured_on
+    if measured_on is not None:
+        try:
+            day = date.fromisoformat(measured_on.strip()).isoformat()
+        except ValueError:
+            raise InvalidValue(
+                f"--measured-on {measured_on!r} is not a date",
+                advice="write YYYY-MM-DD, for instance 2018-03-16",
+            ) from None
+    note = Hint(as_disk=as_disk, as_machine=as_machine, promise=promise, measured_on=day)
+    if as_disk is None and as_machine is not None:
+        raise InvalidValue(
+            "--as-machine needs a disk: --as-disk or --promise", advice="say which with --as-disk"
+        )
+    note.limit_paths(open_books())
+    return note
 
 
+hinting = gathering("told", list(options_of(hint)))
+"""Decorates a command: it has the options of `hint` in place of its argument `told`."""
+
+
+@selecting
+@hinting
 def show(
-    selection: Selections = None,
-    filter_: Filters = None,
-    since: Since = None,
-    until: Until = None,
+    asked: Selection,
     alone: Annotated[
         bool, option("--alone", "Show this run only, without the other runs of its trial.")
     ] = False,
@@ -91,10 +118,8 @@ def show(
             "Of several trials: pool them although this fact differs; `all` ignores every fact.",
         ),
     ] = None,
-    as_disk: AsDisk = None,
-    as_machine: AsMachine = None,
-    promise: Promised = None,
-    measured_on: MeasuredOn = None,
+    *,
+    told: Mapping[str, str | None],
     output: Shown = "table",
     verbose: Annotated[
         bool, option("--verbose", "-v", "All figures, phases, warnings and evidence paths.")
@@ -107,8 +132,8 @@ def show(
     Without a selection, the newest run is shown. Several trials, such as those of a matrix, are
     shown together, with median and interval.
     """
-    engine, typed = database(database_url), asked(selection, filter_, since, until)
-    run, filters = run_or_set(engine, typed)
+    engine = database(database_url)
+    run, filters = run_or_set(engine, asked)
     if timing:
         _print_timing(run.trial_id, load_timing(engine, run.trial_id), output)
         return
@@ -122,7 +147,7 @@ def show(
         return
     if is_set:
         named = facts_to_pool(pool or ())
-        replicates = replicates_of(engine, filters, asked=typed.words, pool=named, evidence=store)
+        replicates = replicates_of(engine, filters, asked=asked.words, pool=named, evidence=store)
         if output == "json":
             print_json(replicates.model_dump_json(indent=2))
             return
@@ -130,7 +155,7 @@ def show(
             print(line)
         return
     runs = sorted(find_runs(engine, filters), key=lambda run: run.run_index)
-    note = hint(as_disk, as_machine, promise, measured_on)
+    note = hint(**told)
     plan = find_plan(engine, run.trial_id)
     if note is not None and plan is not None and plan.expectation is not None:
         ignored = "--as-disk, --as-machine and --promise are ignored"
@@ -213,27 +238,3 @@ _FIO = "fio itself"
 def _is_inside(name: str) -> bool:
     """Whether a span lies within another: fio in `start and watch`, and the parts of renting."""
     return name == _FIO or name.startswith("rent: ")
-
-
-def hint(
-    as_disk: str | None, as_machine: str | None, promise: str | None, measured_on: str | None = None
-) -> Hint | None:
-    """What was typed of a disk that diskbench did not rent, checked; None where nothing was."""
-    if as_disk is None and as_machine is None and promise is None and measured_on is None:
-        return None
-    day = measured_on
-    if measured_on is not None:
-        try:
-            day = date.fromisoformat(measured_on.strip()).isoformat()
-        except ValueError:
-            raise InvalidValue(
-                f"--measured-on {measured_on!r} is not a date",
-                advice="write YYYY-MM-DD, for instance 2018-03-16",
-            ) from None
-    note = Hint(as_disk=as_disk, as_machine=as_machine, promise=promise, measured_on=day)
-    if as_disk is None and as_machine is not None:
-        raise InvalidValue(
-            "--as-machine needs a disk: --as-disk or --promise", advice="say which with --as-disk"
-        )
-    note.limit_paths(open_books())
-    return note

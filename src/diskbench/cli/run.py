@@ -48,7 +48,7 @@ def run(**typed: Any) -> None:  # noqa: ANN401 - the options of cli/run_command.
     timing, books, providers = Timing(), open_books(), Providers()
     close_at_end(providers.close)
     urls = {"database_url": request.database_url, "evidence_url": request.evidence_url}
-    settings = load_settings(urls).settings
+    settings = load_settings(urls)
     name_store(settings.evidence_url)
     database_url = settings.database_url.get_secret_value()
     profile = find_profile(cells[0].profile)

@@ -10,12 +10,11 @@ from __future__ import annotations
 
 import inspect
 import math
-import typing
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import partial
 from itertools import takewhile
 from pathlib import Path
-from typing import Annotated, Any, cast
+from typing import Annotated, Any
 
 import typer
 from pydantic import ConfigDict
@@ -23,7 +22,7 @@ from typer._click import Command, Context
 from typer._click.exceptions import NoSuchOption
 
 from diskbench.cli import completion
-from diskbench.cli.lazy import PanelledCommand, command_of
+from diskbench.cli.lazy import PanelledCommand, command_of, options_of, taking
 from diskbench.cli.selecting import labels
 from diskbench.cli.stores import DATABASE, EVIDENCE
 from diskbench.cli.terminal import Output
@@ -180,44 +179,6 @@ def with_run_options(
     return command_of(taking(command, own), RunCommand, shown)
 
 
-def options_of(function: Callable[..., None]) -> Iterator[inspect.Parameter]:
-    """The options that a function declares by its parameters."""
-    types = typing.get_type_hints(function, include_extras=True)
-    for parameter in inspect.signature(function).parameters.values():
-        yield parameter.replace(
-            annotation=types[parameter.name], kind=inspect.Parameter.KEYWORD_ONLY
-        )
-
-
-def taking(
-    command: Callable[..., None], parameters: Sequence[inspect.Parameter]
-) -> Callable[..., None]:
-    """`command`, which takes all options by their names, as a function with these `parameters`."""
-    typed: Any = partial(command)
-    typed.__name__, typed.__doc__ = command.__name__, command.__doc__
-    typed.__signature__ = inspect.Signature(parameters)  # what Typer reads
-    typed.__annotations__ = {parameter.name: parameter.annotation for parameter in parameters}
-    return cast("Callable[..., None]", typed)
-
-
-def gathering(
-    argument: str, parameters: Sequence[inspect.Parameter]
-) -> Callable[[Callable[..., None]], Callable[..., None]]:
-    """Decorates a command: it has these options in place of its `argument`, which are their values
-    by name."""
-
-    def decorated(command: Callable[..., None]) -> Callable[..., None]:
-        def typed(**options: Any) -> None:  # noqa: ANN401 - each has the type of its option
-            gathered = {parameter.name: options.pop(parameter.name) for parameter in parameters}
-            command(**options, **{argument: gathered})
-
-        typed.__name__, typed.__doc__ = command.__name__, command.__doc__
-        before = [[of] if of.name != argument else parameters for of in options_of(command)]
-        return taking(typed, [parameter for several in before for parameter in several])
-
-    return decorated
-
-
 def common_options(*names: str) -> Iterator[inspect.Parameter]:
     """Some of the options that `run` always takes, for another command that measures."""
     return (parameter_of(option, option.help) for option in common() if option.name in names)
@@ -320,18 +281,18 @@ def asked_for(request: Request, *, writes: bool = False) -> tuple[Cell, ...]:
             raise InvalidValue(
                 f"{one.flag} {value} has no effect without {needed}", advice=f"add {one.needs}"
             )
-    provider, path = request.provider_name, typed.get("path")
-    if plugin(provider).takes_tags:
+    chosen, path = plugin(request.provider_name), typed.get("path")
+    if chosen.takes_tags:
         # Those that were typed, and those of the settings with other keys.
         tags = typed.get("tag") or ()
-        keys, own = {key for key, _ in key_values("--tag", tags)}, load_settings().settings.tags
+        keys, own = {key for key, _ in key_values("--tag", tags)}, load_settings().tags
         typed["tag"] = [*(f"{k}={text}" for k, text in own if k not in keys), *tags] or None
-    rent = rent_spec(provider, typed)
+    rent = rent_spec(chosen, typed)
     usd = request.max_cost, request.assume_price
-    check_cost_limit(provider, *usd, rents=rent is not None)
+    check_cost_limit(chosen.name, *usd, rents=rent is not None)
     if not (rent or typed.get("host") or (path is None and (writes or typed.get("device")))):
         path = str(Path(path or ".").absolute())
-    return cells({**typed, "provider": provider, "path": path}, rent)
+    return cells(chosen, {**typed, "path": path}, rent)
 
 
 def check_cost_limit(

@@ -79,7 +79,7 @@ def add(
     database_url: DatabaseUrl = None,
 ) -> None:
     """Add a schedule for a matrix, or change an existing one."""
-    file = with_money(load_matrix(matrix, load_settings().settings.tags), budget, assume_price)
+    file = with_money(load_matrix(matrix, load_settings().tags), budget, assume_price)
     engine = database(database_url)
     is_new, unseen = add_schedule(
         engine,

@@ -6,7 +6,8 @@ import inspect
 from collections.abc import Collection, Iterator, Mapping
 from typing import Annotated, Any
 
-from diskbench.cli.run_command import gathering, options_of, parameter_of
+from diskbench.cli.lazy import gathering, options_of
+from diskbench.cli.run_command import parameter_of
 from diskbench.cli.terminal import option
 from diskbench.errors import InvalidValue
 from diskbench.model.options import Option, all_options, owners

@@ -10,6 +10,7 @@ from sqlalchemy.engine import Engine
 from typer import Context
 
 from diskbench.cli.completion import Offer, named, offering
+from diskbench.cli.lazy import gathering, options_of
 from diskbench.cli.terminal import Output, argument, option
 from diskbench.model.ids import LAST, short
 from diskbench.model.run import (
@@ -113,7 +114,7 @@ def from_database(ctx: Context, read: Callable[[Engine], list[Row]]) -> list[Row
     """What `read` finds in the file of the database; nothing for another database, and for a file
     that is missing: none is made for a Tab."""
     typed = {"database_url": ctx.params.get("database_url")}
-    url = load_settings(typed).settings.database_url.get_secret_value()
+    url = load_settings(typed).database_url.get_secret_value()
     file = database_file(url)
     if file is None or not file.is_file():
         return []
@@ -125,25 +126,30 @@ def from_database(ctx: Context, read: Callable[[Engine], list[Row]]) -> list[Row
 
 
 Shown = Annotated[Output, option("--output", "What to print on stdout.")]
-Selections = Annotated[
-    list[str] | None,
-    argument("SELECTION", f"Which runs: {SELECTION_HELP}.", autocompletion=selections),
-]
-Filters = Annotated[
-    list[str] | None, option("--filter", "-f", "KEY=VALUE", FILTER_HELP, autocompletion=filters)
-]
-Since = Annotated[
-    str | None,
-    option("--since", "TIME", "Only runs measured at or after this time: 2026-11-21, 36h, 7d, 4w."),
-]
-Until = Annotated[
-    str | None,
-    option("--until", "TIME", "Only runs measured at or before this time, in the same form."),
-]
 
 
-def asked(
-    names: Sequence[str] | None, filters: Sequence[str] | None, since: str | None, until: str | None
+def _asked(
+    selection: list[str] | None = None,
+    filter_: Annotated[
+        list[str] | None, option("--filter", "-f", "KEY=VALUE", FILTER_HELP, autocompletion=filters)
+    ] = None,
+    since: Annotated[
+        str | None,
+        option("TIME", "Only runs measured at or after this time: 2026-11-21, 36h, 7d, 4w."),
+    ] = None,
+    until: Annotated[
+        str | None, option("TIME", "Only runs measured at or before this time, in the same form.")
+    ] = None,
 ) -> Selection:
-    """The selection that was typed."""
-    return Selection(tuple(names or ()), tuple(filters or ()), since, until)
+    return Selection(tuple(selection or ()), tuple(filter_ or ()), since, until)
+
+
+def selecting_by(metavar: str, about: str) -> Callable[[Callable[..., None]], Callable[..., None]]:
+    """Decorates a command: it has the options that say which runs it is about, the first of them an
+    argument, in place of its parameter `asked`."""
+    names, *others = options_of(_asked)
+    first = Annotated[list[str] | None, argument(metavar, about, autocompletion=selections)]
+    return gathering("asked", [names.replace(annotation=first), *others], _asked)
+
+
+selecting = selecting_by("SELECTION", f"Which runs: {SELECTION_HELP}.")

@@ -33,7 +33,7 @@ def opened(
     `providers` where the command has opened them. `gives_back`: give back what expired, unless the
     command does so itself. Raises as engine.session.open_session."""
     urls = {"database_url": database_url, "evidence_url": evidence_url}
-    settings = load_settings(urls).settings
+    settings = load_settings(urls)
     name_store(settings.evidence_url)
     return session_of(settings, books=books, providers=providers, gives_back=gives_back)
 

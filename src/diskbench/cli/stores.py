@@ -25,7 +25,7 @@ EvidenceUrl = Annotated[str | None, option("--evidence-url", "URL", EVIDENCE)]
 def database(url: str | None) -> Engine:
     """The database that was typed or set, closed when the command ends; what expired in it is given
     back meanwhile. Raises StoreUnavailable."""
-    settings = load_settings({"database_url": url}).settings
+    settings = load_settings({"database_url": url})
     name_store(settings.evidence_url)
     engine = open_database(settings.database_url.get_secret_value())
     close_at_end(engine.dispose)
@@ -40,4 +40,4 @@ def evidence(url: str | None) -> ObjectEvidence:
     """The evidence store that was typed or set. Raises StoreUnavailable."""
     from diskbench.store.evidence import open_evidence  # obstore, which lists do not need
 
-    return open_evidence(load_settings({"evidence_url": url}).settings.evidence_url)
+    return open_evidence(load_settings({"evidence_url": url}).evidence_url)

@@ -150,7 +150,7 @@ def _matrix_of(request: Request) -> MatrixFile:
     if "deadline" in limits:
         limits["deadline"] = parse_duration_s(limits["deadline"])
     matrix = Matrix(
-        tags=dict(load_settings().settings.tags),
+        tags=dict(load_settings().tags),
         name=f"until-ci-{provider}",
         title=f"replicates until their interval is within {within}",
         defaults=CellFields.model_validate(fields),

@@ -296,11 +296,6 @@ def own_options(provider: str) -> tuple[Option, ...]:
     return tuple(option_ for model in _models(provider) for option_ in options_of_model(model))
 
 
-def takes_host(provider: str) -> bool:
-    """Whether `--host` is the provider's own option, and not the address of a machine."""
-    return any(option_.name == "host" for option_ in own_options(provider))
-
-
 @functools.cache
 def all_options() -> tuple[tuple[Plugin, Option], ...]:
     """Return every option of every plugin that can be loaded, with its plugin; an option of several

@@ -39,19 +39,14 @@ class AdmissionMoment:
     """One cell of each shared machine that is still rented, whichever cell uses it next."""
 
 
-@dataclass(frozen=True)
-class Decision:
-    """Positions of the cells that start now, and of those that never will, each with a reason."""
-
-    begin: tuple[int, ...] = ()
-    refuse: tuple[tuple[int, Problem], ...] = ()
-
-
-def admit(cells: Sequence[CellRow], limits: Limits, moment: AdmissionMoment) -> Decision:
-    """Return which cells may start, in the order of their positions."""
+def admit(
+    cells: Sequence[CellRow], limits: Limits, moment: AdmissionMoment
+) -> tuple[list[int], list[tuple[int, Problem]]]:
+    """Return the positions of the cells that start now, and of those that never will, each with a
+    reason; both in order."""
     waiting = [cell for cell in cells if cell.state == "waiting"]
     if moment.state == "cancelling":
-        return Decision(refuse=tuple((cell.position, _CANCELLED) for cell in waiting))
+        return [], [(cell.position, _CANCELLED) for cell in waiting]
     live = [cell for cell in cells if cell.state in LIVE]
     since = datetime.fromisoformat(moment.now) - timedelta(minutes=1)
     begun = [cell for cell in cells if cell.queued_at is not None]
@@ -76,7 +71,7 @@ def admit(cells: Sequence[CellRow], limits: Limits, moment: AdmissionMoment) -> 
         places.take(cell)
         committed += cell.cost_usd or 0.0
         begin.append(cell.position)
-    return Decision(tuple(begin), tuple(refuse))
+    return begin, refuse
 
 
 class _Places:

@@ -14,10 +14,11 @@ from diskbench.fio.options import ALLOWABLE
 from diskbench.limits import CELLS, REPLICATES, RUNS
 from diskbench.model.expectation import Promise
 from diskbench.model.matrix import DEFAULT_PROFILE, CellFields
-from diskbench.model.options import RentSpec, options_of_model, takes_host
+from diskbench.model.options import RentSpec, options_of_model, own_options
 from diskbench.model.spec import Cell, Filesystem, NamedDisk, TargetSpec
 from diskbench.plan.rent_options import field_of, key_values
-from diskbench.plugins import plugin, plugins
+from diskbench.plugin import Plugin
+from diskbench.plugins import plugins
 from diskbench.units import GIB, counted
 
 _LABEL_KEY = re.compile(r"^[A-Za-z0-9_.-]{1,64}$")
@@ -41,13 +42,18 @@ def as_typed(value: object) -> str:
     return f"{value:.15g}" if isinstance(value, float) else str(value)
 
 
-def cells(fields: Mapping[str, Any], rent: RentSpec | None = None) -> tuple[Cell, ...]:
+def cells(
+    plugin: Plugin, fields: Mapping[str, Any], rent: RentSpec | None = None
+) -> tuple[Cell, ...]:
     """Return the cells that fields of a cell (model/matrix.py) and `rent` say: those of a matrix,
     or the flags of a command line, which hold lists and texts where a matrix has single values and
     mappings. Raises InvalidValue for fields that contradict each other."""
-    asked = {name: value for name, value in fields.items() if value is not None}
-    provider, replicates = asked["provider"], asked.get("replicates", 1)
-    hosts = () if takes_host(provider) else _several(asked.get("host"))
+    # A host is the address of a machine, unless it is an option of the provider's own.
+    theirs = {"host"} & {option.name for option in own_options(plugin.name)}
+    asked = {
+        name: value for name, value in fields.items() if value is not None and name not in theirs
+    }
+    hosts, replicates = _several(asked.get("host")), asked.get("replicates", 1)
     for name, count, most in (
         ("--runs", asked.get("runs", 1), RUNS),
         ("--replicates", replicates, REPLICATES),
@@ -83,12 +89,13 @@ def cells(fields: Mapping[str, Any], rent: RentSpec | None = None) -> tuple[Cell
     made = Cell.model_validate(
         {
             **same,
-            "target": requested_target(asked, rent),
+            "provider": plugin.name,
+            "target": requested_target(plugin.name, asked, rent),
             "rent": rent,
             "profile": asked.get("profile", DEFAULT_PROFILE),
             "parameters": key_values("--set", _several(asked.get("parameters"))),
             "labels": labels,
-            "promise": _promise(asked.get("promise"), provider),
+            "promise": _promise(asked.get("promise"), plugin),
             **{
                 option.name: option.read(asked[option.name])
                 for option in options_of_model(CellFields)
@@ -96,7 +103,7 @@ def cells(fields: Mapping[str, Any], rent: RentSpec | None = None) -> tuple[Cell
             },
             "allowed": allowed_options(
                 _several(asked.get("allow")),
-                provider=provider,
+                provider=plugin.name,
                 host=next(iter(hosts), None),
                 rents=rent is not None,
             ),
@@ -131,13 +138,13 @@ def allowed_options(
     return tuple(dict.fromkeys(options))
 
 
-def _promise(stated: Promise | str | None, provider: str) -> Promise | None:
+def _promise(stated: Promise | str | None, plugin: Plugin) -> Promise | None:
     """Return the promise of `--promise iops=5000,mb_per_s=100`. Raises InvalidValue."""
     if stated is None:
         return None
-    if not plugin(provider).promise_by_owner:
+    if not plugin.promise_by_owner:
         raise InvalidValue(
-            f"--promise cannot be used with --provider {provider}: its catalogue promises",
+            f"--promise cannot be used with --provider {plugin.name}: its catalogue promises",
             advice=f"it is for {', '.join(p.name for p in plugins() if p.promise_by_owner)}",
             field="promise",
         )
@@ -180,17 +187,16 @@ leaves room for a filesystem; our choice."""
 FILESYSTEMS: tuple[Filesystem, ...] = ("none", "ext4", "xfs")
 
 
-def requested_target(asked: Mapping[str, Any], rent: RentSpec | None) -> TargetSpec:
+def requested_target(provider: str, asked: Mapping[str, Any], rent: RentSpec | None) -> TargetSpec:
     """Return the target of a cell: the rented disk, whose name is known once it is attached, or
     what may be written to. Raises InvalidValue for fields that contradict each other."""
     if rent is None:
         return _target_spec(asked)
-    host = () if takes_host(asked["provider"]) else ("host",)
-    for name in ("path", "device", "destroy_data", *host):
+    for name in ("path", "device", "destroy_data", "host"):
         for value in _several(asked.get(name))[:1]:
             raise InvalidValue(
                 f"--{name.replace('_', '-')} {value} cannot be used with --provider "
-                f"{asked['provider']}, which makes its own machine and disk",
+                f"{provider}, which makes its own machine and disk",
                 advice="leave it out, or measure a machine of yours with --provider ssh",
                 field=name,
             )

@@ -27,6 +27,7 @@ from diskbench.model.spec import Cell
 from diskbench.plan.cells import as_typed, cells, pairs
 from diskbench.plan.combinations import Combination, combinations
 from diskbench.plan.rent_options import rent_spec
+from diskbench.plugin import Plugin
 from diskbench.plugins import plugin
 
 _NAMED = frozenset({
@@ -95,12 +96,13 @@ def block(combination: Combination, matrix: Matrix) -> tuple[MatrixCell, ...]:
     zones = _zones(fields)
     if matrix.limits.until_ci is not None:
         fields["replicates"] = matrix.limits.max_replicates
-    made = _cells_of(fields, zones, matrix)
+    of = plugin(provider)
+    made = _cells_of(of, fields, zones, matrix)
     route = fields.get("route") or matrix.route
-    place = fields.get(plugin(provider).place_option)
+    place = fields.get(of.place_option)
     zone = fields.get("zone") or next(iter(fields.get("zones") or ()), None)
     if place is None and zone is not None:
-        place = plugin(provider).region_of(zone)
+        place = of.region_of(zone)
     parts = [fields.get(n) for n in ("provider", "region", "instance_type", "host")]
     name = "/".join(str(p) for p in (*parts, _disk_name(fields), _load_name(fields)) if p)
     shared: dict[str, Any] = {
@@ -141,12 +143,12 @@ def _with_own_names(blocks: Sequence[tuple[MatrixCell, ...]]) -> list[MatrixCell
 
 
 def _cells_of(
-    fields: Mapping[str, Any], zones: tuple[str, ...], matrix: Matrix
+    of: Plugin, fields: Mapping[str, Any], zones: tuple[str, ...], matrix: Matrix
 ) -> tuple[Cell, ...]:
-    provider, host = fields["provider"], fields.get("host")
-    tags = {**(matrix.tags if plugin(provider).takes_tags else {}), **(fields.get("tags") or {})}
+    host = fields.get("host")
+    tags = {**(matrix.tags if of.takes_tags else {}), **(fields.get("tags") or {})}
     options = {"host": [host] if host else None, "zone": next(iter(zones), None)}
-    rent = rent_spec(provider, {**fields, **options, "tag": pairs(tags) or None})
+    rent = rent_spec(of, {**fields, **options, "tag": pairs(tags) or None})
     path = fields.get("path")
     if path is not None and not rent and not path.startswith("/"):
         raise InvalidValue(
@@ -155,7 +157,7 @@ def _cells_of(
             field="path",
         )
     labels = {**matrix.labels, **(fields.get("labels") or {})}
-    return cells({**fields, "labels": labels}, rent)
+    return cells(of, {**fields, "labels": labels}, rent)
 
 
 def _zones(fields: Mapping[str, Any]) -> tuple[str, ...]:

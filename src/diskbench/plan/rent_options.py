@@ -12,6 +12,7 @@ from diskbench.catalog.entry import known_catalogue
 from diskbench.errors import InvalidValue
 from diskbench.limits import VALUE_CHARS
 from diskbench.model.options import (
+    Option,
     RentSpec,
     all_options,
     option_model,
@@ -20,7 +21,8 @@ from diskbench.model.options import (
     rent_options,
 )
 from diskbench.model.value_fault import value_fault
-from diskbench.plugins import known_plugin, plugin
+from diskbench.plugin import Plugin
+from diskbench.plugins import known_plugin
 
 RENT_OPTIONS = tuple(option.name for option in rent_options())
 """Options that all renting providers share, besides `size`; each sets a field of RentSpec."""
@@ -28,20 +30,21 @@ _FIELDS = {"--set": "parameters", "--label": "labels", "--tag": "tags"}
 """Flags that set one pair of a mapping field."""
 
 
-def rent_spec(provider: str, options: Mapping[str, Any]) -> RentSpec | None:
+def rent_spec(plugin: Plugin, options: Mapping[str, Any]) -> RentSpec | None:
     """Return what to rent; None for a provider that does not rent machines.
 
     `options` are keyed by the names of the flags; None and missing keys were not typed. Raises
     InvalidValue for an option that the provider does not have, or a value out of range.
     """
-    own = {owner.name for owner in own_options(provider)}
+    own = own_options(plugin.name)
+    mine = {*_COMMON, *(option.name for option in own)}
     for name, value in options.items():
-        if value in (None, False) or name in own or name in _COMMON:
+        if value in (None, False) or name in mine:
             continue
         if known := [owner.name for owner in owners(name)]:
-            raise foreign_option(f"--{name.replace('_', '-')} {value}", provider, known, name)
-    spec, size_gib = _spec(provider, options), options.get("size")
-    if plugin(provider).rents:
+            raise foreign_option(f"--{name.replace('_', '-')} {value}", plugin.name, known, name)
+    spec, size_gib = _spec(plugin, own, options), options.get("size")
+    if plugin.rents:
         if size_gib is not None and (size_gib < 1 or size_gib != int(size_gib)):
             raise InvalidValue(
                 f"--size {size_gib:g}: a disk is rented in whole GiB",
@@ -51,7 +54,7 @@ def rent_spec(provider: str, options: Mapping[str, Any]) -> RentSpec | None:
         return spec.model_copy(update={"size_gib": None if size_gib is None else int(size_gib)})
     for name, value in typed(spec):
         raise InvalidValue(
-            f"{name} {value} cannot be used with --provider {provider}, which rents nothing",
+            f"{name} {value} cannot be used with --provider {plugin.name}, which rents nothing",
             advice="name a provider that does: diskbench providers",
             field="provider",
         )
@@ -84,44 +87,36 @@ _COMMON = frozenset({*RENT_OPTIONS, "size", "host"})
 """Options that several providers share: no provider owns them."""
 
 
-def given(provider: str, options: Mapping[str, Any]) -> dict[str, dict[str, Any]]:
-    """Return the provider's own options that were typed, by group and stored name, except the
-    account."""
-    account = plugin(provider).account_option
-    typed: dict[str, dict[str, Any]] = {}
-    for option in own_options(provider):
-        value = options.get(option.name)
-        if isinstance(value, list | tuple):  # as `--host`, which other providers may repeat
-            value = next(iter(value), None)
-        if value is not None and value is not False and option.name != account:
-            typed.setdefault(option.group, {})[option.field] = value
-    return typed
-
-
-def _spec(provider: str, options: Mapping[str, Any]) -> RentSpec:
+def _spec(plugin: Plugin, own: Sequence[Option], options: Mapping[str, Any]) -> RentSpec:
     check_endpoint(options.get("endpoint_url"), "--endpoint-url")
     common = {
         option.field: options[option.name]
         for option in rent_options()
         if options.get(option.name) is not None
     }
-    if "disk" in common and (known := known_catalogue(provider)) is not None:
+    if "disk" in common and (known := known_catalogue(plugin.name)) is not None:
         common["disk"] = known.named(common["disk"])
     if "tags" in common:
         common["tags"] = key_values("--tag", common["tags"])
-    own = given(provider, options)
+    groups: dict[str, dict[str, Any]] = {}
+    for option in own:
+        value = options.get(option.name)
+        if isinstance(value, list | tuple):  # as `--host`, which other providers may repeat
+            value = next(iter(value), None)
+        if value is not None and value is not False and option.name != plugin.account_option:
+            groups.setdefault(option.group, {})[option.field] = value
     try:
-        for group, values in own.items():
+        for group, values in groups.items():
             if (model := option_model(group)) is not None:
                 model.model_validate(values)
-        account = options.get(plugin(provider).account_option or "")
-        return RentSpec.model_validate({**common, "account": account, **own})
+        account = options.get(plugin.account_option or "")
+        return RentSpec.model_validate({**common, "account": account, **groups})
     except ValidationError as error:
         first = error.errors()[0]
         name, (reason, advice) = flag(str(first["loc"][-1])), value_fault(first)
         raise InvalidValue(
             f"{name}: {reason}",
-            advice=advice or f"see diskbench run --provider {provider} --help",
+            advice=advice or f"see diskbench run --provider {plugin.name} --help",
             field=field_of(name),
         ) from error
 

@@ -12,7 +12,6 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from pathlib import PurePosixPath
-from typing import Any, cast
 
 from sqlalchemy.engine import Engine
 
@@ -27,7 +26,7 @@ from diskbench.store import stored_series
 from diskbench.store.archive import read_manifest, run_prefix
 from diskbench.store.audits import run_audits
 from diskbench.store.clock import iso, moment_of
-from diskbench.store.derived import derived_key, pruned_key, read_pruned
+from diskbench.store.derived import derived_key, pruned_key, read_pruned, uncached
 from diskbench.store.kept_rows import forget_matrix, forget_trial
 from diskbench.store.leases import list_leases
 from diskbench.store.manifest import FileRecord, PrunedRun, PrunedStep
@@ -88,8 +87,7 @@ def _prune_run(run: Run, store: EvidenceStore, at: datetime, *, dry_run: bool) -
     if record is None:
         if not any(name.startswith(f"{prefix}/steps/") for name in sizes):
             return RunPruning(run)
-        unwritten = cast("EvidenceStore", _Unwritten(store))
-        record, kept = _record(unwritten, run.run_id, sizes, at)
+        record, kept = _record(uncached(store), run.run_id, sizes, at)
         kept[key] = record.model_dump_json().encode()
     names: list[str] = []
     for folder, step in record.steps.items():
@@ -147,19 +145,6 @@ def _record(
         audit = next((check for check in checks if check.name == "logs"), None)
         steps[folder] = PrunedStep(logs=logs, kept=files, audit=audit)
     return PrunedRun(run_id=run_id, pruned_at=iso(at), steps=steps), kept
-
-
-class _Unwritten:
-    """A store in which nothing is cached while its evidence is examined."""
-
-    def __init__(self, store: EvidenceStore) -> None:
-        self._store = store
-
-    def put(self, key: str, _data: bytes) -> None:
-        raise StoreUnavailable(f"evidence {self._store.url}: {key} is not written")
-
-    def __getattr__(self, name: str) -> Any:  # noqa: ANN401 - whatever the store has
-        return getattr(self._store, name)
 
 
 Runs = Mapping[str, Run]

@@ -15,6 +15,7 @@ import contextlib
 import tempfile
 from collections.abc import Callable, Sequence
 from pathlib import Path
+from typing import Any, cast
 
 from diskbench.errors import EvidenceDamaged, StoreUnavailable
 from diskbench.fio.logs import log_name
@@ -125,3 +126,19 @@ def audit_instead(evidence: EvidenceStore, run_id: str, folder: str) -> AuditChe
     return step.audit or AuditCheck(
         name="logs", holds=None, message=f"the logs were pruned at {record.pruned_at}"
     )
+
+
+def uncached(store: EvidenceStore) -> EvidenceStore:
+    """The store, in which nothing is cached while its evidence is examined."""
+    return cast("EvidenceStore", _Uncached(store))
+
+
+class _Uncached:
+    def __init__(self, store: EvidenceStore) -> None:
+        self._store = store
+
+    def put(self, key: str, _data: bytes) -> None:
+        raise StoreUnavailable(f"evidence {self._store.url}: {key} is not written")
+
+    def __getattr__(self, name: str) -> Any:  # noqa: ANN401 - whatever the store has
+        return getattr(self._store, name)

@@ -17,7 +17,7 @@ from tests.rigs.replicates import measured
 
 from diskbench.cli.lazy import load
 from diskbench.results.exported_rows import exported
-from diskbench.settings import load_settings
+from diskbench.settings import traced_settings
 from diskbench.store import export
 from diskbench.store.database import open_database
 
@@ -44,9 +44,11 @@ def test_the_unit_starts_a_worker_with_options_that_it_has():
 
 def test_the_environment_holds_nothing_that_diskbench_does_not_know(tmp_path):
     environ = settings_of((DEPLOY / "worker.env").read_text())
-    loaded = load_settings(environ=environ, directory=tmp_path, user_directory=tmp_path)
-    assert loaded.unknown_variables == ()
-    assert loaded.settings.evidence_url.startswith("s3://")
+    settings, _, unknown = traced_settings(
+        environ=environ, directory=tmp_path, user_directory=tmp_path
+    )
+    assert unknown == []
+    assert settings.evidence_url.startswith("s3://")
 
 
 def test_the_container_runs_the_worker_from_files_that_are_there():

@@ -14,7 +14,8 @@ from diskbench.providers.options import EmulationOptions
 
 def test_what_is_stored_is_what_differs_from_its_default():
     spec = rent_spec(
-        "azure", {"disk": "Premium_LRS", "size": 20.0, "cache": "readonly", "time_scale": 60.0}
+        plugin("azure"),
+        {"disk": "Premium_LRS", "size": 20.0, "cache": "readonly", "time_scale": 60.0},
     )
     assert spec is not None
     assert AzureOptions.of(spec) == AzureOptions(cache="readonly")
@@ -42,14 +43,14 @@ def test_what_is_no_field_and_no_group_is_refused(stored: dict[str, object]):
 
 def test_a_value_out_of_range_names_its_flag():
     with pytest.raises(InvalidValue, match=r"--time-scale: 0\.5") as refused:
-        rent_spec("lab", {"disk": "gp2", "size": 20, "time_scale": 0.5})
+        rent_spec(plugin("lab"), {"disk": "gp2", "size": 20, "time_scale": 0.5})
     assert refused.value.field == "time_scale"
 
 
 def test_who_pays_is_the_account_of_the_spec():
     for one in plugins():
         if one.account_option is not None:
-            spec = rent_spec(one.name, {"disk": "x", one.account_option: "them"})
+            spec = rent_spec(one, {"disk": "x", one.account_option: "them"})
             assert spec.account == "them"
             assert not spec.groups()
 

@@ -3,9 +3,10 @@
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from tests.rigs.plans import cells_of
 
 from diskbench.errors import InvalidValue
-from diskbench.plan.cells import cells, key_values
+from diskbench.plan.cells import key_values
 from diskbench.units import GIB
 
 
@@ -17,26 +18,26 @@ def a_request(**changes: object) -> dict[str, object]:
 
 
 def test_one_host_is_one_cell_per_replicate() -> None:
-    made = cells(a_request(provider="ssh", host=("a", "b"), replicates=2))
+    made = cells_of(a_request(provider="ssh", host=("a", "b"), replicates=2))
     assert [(c.address, c.replicate) for c in made] == [("a", 0), ("b", 0), ("a", 1), ("b", 1)]
 
 
 def test_what_is_measured_must_be_named_and_its_size_is_in_gib() -> None:
     with pytest.raises(InvalidValue, match="nothing to measure is named"):
-        cells(a_request(path=None))
-    (cell,) = cells(a_request(size=0.5))
+        cells_of(a_request(path=None))
+    (cell,) = cells_of(a_request(size=0.5))
     assert cell.target.size_bytes == GIB // 2
 
 
 @pytest.mark.parametrize("size", [0.0, -1.0, float("nan"), float("inf"), 1e300])
 def test_a_size_that_is_none_is_refused_with_its_value(size: float) -> None:
     with pytest.raises(InvalidValue, match="--size"):
-        cells(a_request(size=size))
+        cells_of(a_request(size=size))
 
 
 def test_a_device_needs_its_identity_typed() -> None:
     with pytest.raises(InvalidValue, match="destroys all data") as refused:
-        cells(a_request(device=("/dev/sdz",)))
+        cells_of(a_request(device=("/dev/sdz",)))
     assert "--destroy-data" in refused.value.advice
 
 
@@ -50,7 +51,7 @@ def test_a_device_needs_its_identity_typed() -> None:
 )  # fmt: skip
 def test_what_cannot_be_meant_is_refused(changes: dict[str, object]) -> None:
     with pytest.raises(InvalidValue):
-        cells(a_request(**changes))
+        cells_of(a_request(**changes))
 
 
 @given(
@@ -64,14 +65,14 @@ def test_pairs_come_back_as_typed_and_sorted(pairs: dict[str, str]) -> None:
 
 
 def test_a_promise_is_what_its_owner_expects_and_not_for_disks_of_a_catalogue() -> None:
-    (cell,) = cells(a_request(promise="iops=5000, mb_per_s=104.5"))
+    (cell,) = cells_of(a_request(promise="iops=5000, mb_per_s=104.5"))
     assert cell.promise.words() == "5,000 IOPS, 104.5 MB/s, by --promise"
-    (cell,) = cells(a_request(promise="iops=5000,io_kib=32"))
+    (cell,) = cells_of(a_request(promise="iops=5000,io_kib=32"))
     assert cell.promise.words() == "5,000 IOPS of up to 32 KiB, by --promise"
-    (cell,) = cells(a_request(promise="mb_per_s=1e3"))
+    (cell,) = cells_of(a_request(promise="mb_per_s=1e3"))
     assert cell.promise.words() == "1,000 MB/s, by --promise"
     with pytest.raises(InvalidValue, match="its catalogue promises"):
-        cells(a_request(provider="aws", promise="iops=5000"))
+        cells_of(a_request(provider="aws", promise="iops=5000"))
 
 
 @pytest.mark.parametrize(
@@ -83,4 +84,4 @@ def test_a_promise_is_what_its_owner_expects_and_not_for_disks_of_a_catalogue() 
 )  # fmt: skip
 def test_a_promise_that_is_none_is_refused(text: str) -> None:
     with pytest.raises(InvalidValue, match="--promise"):
-        cells(a_request(promise=text))
+        cells_of(a_request(promise=text))

@@ -2,6 +2,7 @@
 
 import pytest
 from tests.books import SHIPPED
+from tests.rigs.plans import cells_of
 from tests.unit.plan.planned import planned as plan_of
 
 from diskbench.engine.trial.planning import draft
@@ -11,7 +12,7 @@ from diskbench.model.expectation import Promise
 from diskbench.model.options import RentSpec
 from diskbench.model.rental import DiskSpec, Scope
 from diskbench.model.spec import Cell, NamedDisk, Plan, Step, TargetSpec
-from diskbench.plan.cells import cells, requested_target
+from diskbench.plan.cells import requested_target
 from diskbench.plan.loads import check_several, cold_and_warm, disks_loaded
 from diskbench.providers.azure.plugin import AzureOptions
 
@@ -33,7 +34,7 @@ class TestAsked:
     """What is typed names every disk with its identity."""
 
     def test_own_disks_are_taken_in_order(self) -> None:
-        (cell,) = cells(own(("/dev/b", "2"), ("/dev/a", "1")))
+        (cell,) = cells_of(own(("/dev/b", "2"), ("/dev/a", "1")))
         assert cell.target.disks == (
             NamedDisk(path="/dev/b", destroy_data="2"),
             NamedDisk(path="/dev/a", destroy_data="1"),
@@ -54,7 +55,7 @@ class TestAsked:
     )
     def test_each_needs_its_own_identity(self, request_: dict[str, object], told: str) -> None:
         with pytest.raises(InvalidValue, match=told):
-            cells(request_)
+            cells_of(request_)
 
     @pytest.mark.parametrize(
         ("rent", "disks"),
@@ -65,7 +66,7 @@ class TestAsked:
         ],
     )
     def test_rented_disks_are_as_many_as_asked_for(self, rent: RentSpec, disks: int) -> None:
-        (cell,) = cells({"provider": "aws", "profile": "j"}, rent)
+        (cell,) = cells_of({"provider": "aws", "profile": "j"}, rent)
         assert len({disk.path for disk in cell.target.disks}) == disks
 
     @pytest.mark.parametrize(
@@ -76,7 +77,7 @@ class TestAsked:
         ],
     )
     def test_a_profile_that_names_no_devices_measures_one(self, fields, rent, field):
-        (cell,) = cells(fields, rent)
+        (cell,) = cells_of(fields, rent)
         with pytest.raises(InvalidValue, match="only one disk") as refused:
             check_several(shipped_profile("quick"), cell)
         assert refused.value.field == field
@@ -108,7 +109,7 @@ IO2 = {
 def planned(text: str, **told: object) -> Plan:
     """A plan on as many disks as are rented: two io2 unless told."""
     rented = {**IO2, **told}
-    target = requested_target({"provider": rented.get("scope", AWS).provider}, rented["spec"])
+    target = requested_target(rented.get("scope", AWS).provider, {}, rented["spec"])
     return plan_of(text, target=target, **rented)
 
 

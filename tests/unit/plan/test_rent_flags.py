@@ -8,6 +8,7 @@ from hypothesis import strategies as st
 from diskbench.cli.lazy import load
 from diskbench.model.options import RentSpec
 from diskbench.plan.rent_options import rent_spec, typed, words
+from diskbench.plugins import plugin
 from diskbench.providers.options import EmulationOptions
 
 TEXT = st.text("abcdefgh-0123", min_size=1, max_size=8).filter(lambda t: not t.startswith("-"))
@@ -66,4 +67,4 @@ def _run_flags(provider: str) -> set[str]:
     ],
 )  # fmt: skip
 def test_a_disk_type_is_found_by_what_people_call_it(provider, typed, disk):
-    assert rent_spec(provider, {"disk": typed, "size": 64}).disk == disk
+    assert rent_spec(plugin(provider), {"disk": typed, "size": 64}).disk == disk

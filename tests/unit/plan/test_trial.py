@@ -3,7 +3,7 @@
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from tests.rigs.plans import make_plan
+from tests.rigs.plans import cells_of, make_plan
 
 from diskbench.errors import InvalidValue, ProfileError, UnknownName
 from diskbench.fio.guard import check
@@ -15,7 +15,6 @@ from diskbench.model.options import RentSpec
 from diskbench.model.rental import DiskSpec, Rental, Scope
 from diskbench.model.spec import Loop, Step
 from diskbench.plan import trial
-from diskbench.plan.cells import cells
 from diskbench.providers.options import EmulationOptions
 from diskbench.units import GIB, KIB, MIB
 
@@ -95,7 +94,7 @@ def asked(**more):
 
 
 def test_an_option_with_a_reason_to_be_refused_is_allowed_on_this_machine_and_the_cell_says_so():
-    (cell,) = cells(asked(allow=("exec_prerun", "exec_prerun")))
+    (cell,) = cells_of(asked(allow=("exec_prerun", "exec_prerun")))
     assert cell.allowed == ("exec_prerun",)
     target = FioTarget(kind="directory", path="/mnt/x", allowed=cell.allowed)
     check(parse(JOB), target)
@@ -121,7 +120,7 @@ def test_what_is_not_allowed_stays_refused(allowed):
 )
 def test_nothing_is_allowed_on_machines_that_others_may_use(more, rent, why):
     with pytest.raises(InvalidValue) as caught:
-        cells(asked(allow=("exec_prerun",), **more), rent)
+        cells_of(asked(allow=("exec_prerun",), **more), rent)
     assert why in caught.value.message
     assert caught.value.field == "profile"
 
@@ -131,7 +130,7 @@ def test_nothing_is_allowed_on_machines_that_others_may_use(more, rent, why):
 )
 def test_nobody_can_allow_what_reaches_other_devices(option):
     with pytest.raises(UnknownName):
-        cells(asked(allow=(option,)))
+        cells_of(asked(allow=(option,)))
     target = FioTarget(kind="device", path="/dev/sdz", allowed=(option,))
     for line in ("read_iolog=/x", "opendir=/x", "filename=/dev/sda", "allow_mounted_write=1"):
         with pytest.raises(ProfileError):

@@ -5,12 +5,12 @@ import json
 import pytest
 from tests.books import SHIPPED
 from tests.rigs.cli import invoked
+from tests.rigs.plans import cells_of
 
 from diskbench.catalog.yaml_loader import Overlay
 from diskbench.engine.trial.planning import preview
 from diskbench.errors import AccessDenied, InvalidValue, UnknownName
 from diskbench.model.options import RentSpec
-from diskbench.plan.cells import cells
 from diskbench.providers.aws.cloud import AWSProvider
 from diskbench.providers.azure.cloud import AzureProvider
 from diskbench.providers.gcp.cloud import GCPProvider
@@ -65,7 +65,7 @@ def test_plans_made_on_it_carry_its_digest_and_those_of_the_shipped_one_none():
     refreshed_catalogue.refresh("aws")
     books = refreshed_catalogue.open_books()
     spec = RentSpec(disk="gp2", size_gib=20, region="us-east-1", instance_type="c4.xlarge")
-    asked = cells({"provider": "aws", "profile": "quick"}, spec)
+    asked = cells_of({"provider": "aws", "profile": "quick"}, spec)
     (plan,) = preview(asked, books, offline=True).plans
     assert plan.catalogue == books.digest is not None
     assert plan.expectation is not None

@@ -42,7 +42,7 @@ def told_about(url):
         return [*told, str(error), repr(error), repr(error.__cause__), repr(error.args)]
     engine = sa.create_engine(parsed, **engine_options(parsed))
     told += [shown_url(engine), repr(engine), str(parsed)]
-    settings = load_settings({"database_url": url}).settings
+    settings = load_settings({"database_url": url})
     return [*told, settings.shown("database_url"), repr(settings), settings.model_dump_json()]
 
 

@@ -12,7 +12,7 @@ from diskbench.model.options import RentSpec
 from diskbench.model.rental import Rental
 from diskbench.model.spec import Cell, TargetSpec
 from diskbench.plan.rent_options import rent_spec
-from diskbench.plugins import plugins
+from diskbench.plugins import plugin, plugins
 from diskbench.providers.fake.cloud import FakeProvider
 from diskbench.providers.registry import Providers
 from diskbench.store.profile_file import find_profile
@@ -113,7 +113,7 @@ def test_a_cloud_that_cannot_be_asked_is_planned_from_the_catalogue(provider, mo
         monkeypatch.delenv(name, raising=False)
     wanted = cell("aws") if provider == "vsphere" else cell(provider)
     if provider == "vsphere":
-        rent = rent_spec(provider, {"datastore": "nvme", "size": 64})
+        rent = rent_spec(plugin(provider), {"datastore": "nvme", "size": 64})
         wanted = wanted.model_copy(update={"provider": provider, "rent": rent})
     _, asked, notes = looked_up(wanted, offline=False)
     assert not asked

@@ -25,7 +25,7 @@ from diskbench.model.phase import StepPhases
 from diskbench.model.result import Measurement, Warning  # noqa: A004 - the field's word
 from diskbench.model.verdict import LIMITER_WORDS, Judged, LimiterName, Verdict, trust_words
 from diskbench.report.assemble.phases import cliff_words, clock
-from diskbench.report.assemble.subject import RunFacts, Subject
+from diskbench.report.assemble.subject import RunFacts, Subject, limits_of
 from diskbench.units import counted, format_duration_s, format_iops
 from diskbench.yaml_lines import packaged
 
@@ -171,10 +171,11 @@ class Facts:
         if fall.after.limiter.name != "credit":
             fell = f"{fall.at} it fell from {_figure(fall.before)} to {_figure(fall.after)}"
             return (f"{fell}: {BECAUSE[fall.after.limiter.name]}.",)
-        bucket, scale = self._bucket, self.subject.time_scale
-        if bucket is None:
+        bucket, plan = self._bucket, self.subject.plan
+        if bucket is None or plan is None or plan.rental is None:
             of = "A disk of this kind earns credit at its baseline rate and spends it above that "
             return (f"{of}rate. {fall.at} the credit was used up, and the disk kept its baseline.",)
+        scale = plan.rental.spec.time_scale
         own = scaled(bucket, time_scale=scale)
         held = capacity(own)
         baseline, real = format_iops(bucket.baseline), format_iops(bucket.capacity or 0.0)
@@ -195,7 +196,9 @@ class Facts:
     @property
     def _bucket(self) -> Allowance | None:
         """The disk's bucket of I/O credit; None if it has none."""
-        pools = self.subject.limits.pools if self.subject.limits else ()
+        plan = self.subject.plan
+        limits = limits_of(plan.rental) if plan and plan.rental else None
+        pools = limits.pools if limits else ()
         return next((of for pool in pools if (of := pool.iops) is not None and capacity(of)), None)
 
     def _bought(self) -> str:

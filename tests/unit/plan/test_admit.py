@@ -14,7 +14,6 @@ from diskbench.model.outcome import Problem, RunEnd, problem_of
 from diskbench.plan.admit import (
     EVERYWHERE,
     AdmissionMoment,
-    Decision,
     admit,
     after,
     read_patterns,
@@ -32,8 +31,8 @@ def moment(**changes):
     return AdmissionMoment(**{"now": NOW, "elapsed_s": 0.0} | changes)
 
 
-def kinds(decision):
-    return {position: problem.kind for position, problem in decision.refuse}
+def kinds(refused):
+    return {position: problem.kind for position, problem in refused.items()}
 
 
 WEST = {"partition": "aws/eu-west-1"}
@@ -70,42 +69,42 @@ DB1 = {"provider": "ssh", "partition": "ssh/db1"}
     ],
 )  # fmt: skip
 def test_as_many_begin_as_the_limits_of_their_places_let(cells, limits, begin):
-    assert admit(cells, Limits(**limits), MOMENT) == Decision(begin=begin)
+    assert admit(cells, Limits(**limits), MOMENT) == ([*begin], {})
 
 
 def test_a_cell_that_waited_for_its_next_attempt_begins_then():
     cells = [cell_row(0, not_before=LATER), cell_row(1)]
-    assert admit(cells, Limits(), moment(now=LATER)).begin == (0, 1)
+    assert admit(cells, Limits(), moment(now=LATER))[0] == [0, 1]
 
 
 def test_a_cancelled_matrix_begins_nothing_and_what_waits_is_cancelled():
     cells = [cell_row(0, state="measuring"), cell_row(1), cell_row(2)]
-    decision = admit(cells, Limits(), moment(state="cancelling"))
-    assert decision.begin == ()
-    assert kinds(decision) == {1: "Cancelled", 2: "Cancelled"}
+    begin, refused = admit(cells, Limits(), moment(state="cancelling"))
+    assert begin == []
+    assert kinds(refused) == {1: "Cancelled", 2: "Cancelled"}
 
 
 def test_a_cell_that_would_pass_the_budget_waits_for_what_others_cost_and_is_refused_with_sums():
-    decision = admit([cell_row(0, cost_usd=3.0)], Limits(budget=5.0), moment(spent_usd=2.5))
-    ((position, problem),) = decision.refuse
+    _, refused = admit([cell_row(0, cost_usd=3.0)], Limits(budget=5.0), moment(spent_usd=2.5))
+    ((position, problem),) = refused.items()
     assert (position, problem.kind) == (0, "BudgetReached")
     assert "$3.00" in problem.message
     assert "$2.50 of the budget" in problem.message
     cells = [cell_row(0, state="measuring", cost_usd=3.0), cell_row(1, cost_usd=3.0)]
-    assert admit(cells, Limits(budget=5.0), MOMENT) == Decision()
+    assert admit(cells, Limits(budget=5.0), MOMENT) == ([], {})
     cells = [cell_row(0, state="done", cost_usd=3.0), cell_row(1, cost_usd=3.0)]
-    assert kinds(admit(cells, Limits(budget=5.0), moment(spent_usd=3.0))) == {1: "BudgetReached"}
+    assert kinds(admit(cells, Limits(budget=5.0), moment(spent_usd=3.0))[1]) == {1: "BudgetReached"}
     cells = [cell_row(0, cost_usd=9.0), cell_row(1, cost_usd=1.0)]
-    decision = admit(cells, Limits(budget=5.0), MOMENT)
-    assert decision.begin == (1,)
-    assert kinds(decision) == {0: "BudgetReached"}
+    begin, refused = admit(cells, Limits(budget=5.0), MOMENT)
+    assert begin == [1]
+    assert kinds(refused) == {0: "BudgetReached"}
 
 
 def test_what_cannot_end_before_the_deadline_does_not_begin():
     cells = [cell_row(0, expected_s=600.0), cell_row(1, expected_s=60.0)]
-    decision = admit(cells, Limits(deadline=3600.0), moment(elapsed_s=3400.0))
-    assert decision.begin == (1,)
-    assert kinds(decision) == {0: "DeadlineReached"}
+    begin, refused = admit(cells, Limits(deadline=3600.0), moment(elapsed_s=3400.0))
+    assert begin == [1]
+    assert kinds(refused) == {0: "DeadlineReached"}
 
 
 states = st.sampled_from(["waiting", "queued", "renting", "measuring", "done", "failed"])
@@ -127,10 +126,10 @@ def test_no_limit_is_ever_passed(found, max_parallel, per_aws, budget, spent):
         for n, (state, partition, cost, seconds) in enumerate(found)
     ]  # fmt: skip
     limits = Limits(max_parallel=max_parallel, per={"aws": per_aws}, budget=budget, deadline=500.0)
-    decision = admit(cells, limits, moment(spent_usd=spent, elapsed_s=100.0))
-    assert not {position for position, _ in decision.refuse} & set(decision.begin)
+    begin, refused = admit(cells, limits, moment(spent_usd=spent, elapsed_s=100.0))
+    assert not refused.keys() & set(begin)
     live = [cell for cell in cells if cell.state in LIVE]
-    begun = [cells[position] for position in decision.begin]
+    begun = [cells[position] for position in begin]
     assert all(cell.state == "waiting" for cell in begun)
     if begun:
         assert len(live) + len(begun) <= max(max_parallel, len(live))
@@ -146,14 +145,15 @@ def test_nothing_waits_for_ever_while_nothing_runs(found):
         cell_row(n, state="waiting" if state in LIVE else state, partition=partition, cost_usd=cost)
         for n, (state, partition, cost, _) in enumerate(found)
     ]
-    decision = admit(cells, Limits(max_parallel=2, budget=12.0), MOMENT)
+    begin, refused = admit(cells, Limits(max_parallel=2, budget=12.0), MOMENT)
     waiting = [cell for cell in cells if cell.state == "waiting"]
-    assert not waiting or decision.begin or decision.refuse
+    assert not waiting or begin or refused
 
 
 @pytest.mark.parametrize("limit", [{"budget": 1.0}, {"deadline": 1.0}])
 def test_every_refusal_says_what_to_do(limit):
-    ((_, problem),) = admit([cell_row(0, cost_usd=2.0)], Limits(**limit), MOMENT).refuse
+    _, refused = admit([cell_row(0, cost_usd=2.0)], Limits(**limit), MOMENT)
+    (problem,) = refused.values()
     assert "matrix retry --failed" in problem.advice
 
 
@@ -163,7 +163,7 @@ A_MINUTE_AGO = "2026-11-21T11:59:00.000000+00:00"
 
 def begun(cells, **rates):
     limits = Limits(max_parallel=99, calls_per_minute=rates)
-    return admit(cells, limits, AdmissionMoment(now=NOW, elapsed_s=600.0)).begin
+    return tuple(admit(cells, limits, AdmissionMoment(now=NOW, elapsed_s=600.0))[0])
 
 
 @pytest.mark.parametrize(

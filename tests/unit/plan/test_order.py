@@ -9,7 +9,7 @@ from tests.rigs.matrix_rows import cell_row
 from tests.unit.plan.planned import a_matrix
 
 from diskbench.model.matrix import Limits, MatrixCell
-from diskbench.plan.admit import AdmissionMoment, Decision, admit
+from diskbench.plan.admit import AdmissionMoment, admit
 from diskbench.plan.matrix import expand, ordered, rounds
 
 PATIENT = settings(deadline=None, max_examples=40)
@@ -134,16 +134,14 @@ def test_virtual_disks_of_any_provisioning_share_the_machine_of_their_datastore(
 
 def test_one_cell_at_a_time_uses_a_machine_that_takes_a_place_until_it_is_given_back():
     cells = [shared(0), shared(1), cell_row(2)]
-    assert admit(cells, Limits(), machines_of()).begin == (0, 2)
+    assert admit(cells, Limits(), machines_of())[0] == [0, 2]
     cells = [shared(0, state="measuring"), shared(1), cell_row(2)]
-    assert admit(cells, Limits(), machines_of()).begin == (2,)
+    assert admit(cells, Limits(), machines_of())[0] == [2]
     cells = [shared(0, state="done"), shared(1, "two"), shared(2)]
     limits = Limits(max_parallel=1)
-    assert admit(cells, limits, machines_of(cells[0])).begin == (2,), (
-        "two machines would be too many"
-    )
-    assert admit(cells, limits, machines_of()).begin == (1,)
+    assert admit(cells, limits, machines_of(cells[0]))[0] == [2], "two machines would be too many"
+    assert admit(cells, limits, machines_of())[0] == [1]
     cells = [shared(0, state="done"), cell_row(1)]
-    assert admit(cells, Limits(max_parallel=1), machines_of(cells[0])) == Decision()
+    assert admit(cells, Limits(max_parallel=1), machines_of(cells[0])) == ([], {})
     cells = [shared(0, state="measuring"), shared(1, "two"), shared(2, "three", provider="gcp")]
-    assert admit(cells, Limits(max_parallel=9, per={"aws": 1}), machines_of()).begin == (2,)
+    assert admit(cells, Limits(max_parallel=9, per={"aws": 1}), machines_of())[0] == [2]

@@ -109,10 +109,9 @@ def _decide(
         for cell in held.cells
         if cell.state != "waiting"
     ]
-    decision = admit([*others, *waiting], held.campaign.limits, now)
+    begin, refuse = admit([*others, *waiting], held.campaign.limits, now)
     by_position = {cell.position: cell for cell in waiting}
-    begin = decision.begin[:room]
-    for position in begin:
+    for position in begin[:room]:
         held.set_cell(
             position,
             state="queued",
@@ -123,12 +122,12 @@ def _decide(
             note=None,
             queued_at=iso(held.now),
         )
-    for position, problem in decision.refuse:
+    for position, problem in refuse.items():
         if by_position[position].block in further:
             _spare(held, position, problem.message)
         else:
             _end(held, position, "cancelled" if problem.is_stop else "refused", problem)
-    return len(begin)
+    return len(begin[:room])
 
 
 def _room_of_blocks(

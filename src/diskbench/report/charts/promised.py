@@ -51,13 +51,10 @@ def promised_chart(points: Sequence[ChartPoint], *, name: str, heading: str) -> 
     values = [value for value in (*(p.value for p in points), *of_promises) if value is not None]
     log = measure.wants_log(values) and min(values) > 0
     unit = f"{measure.title(metric)} measured, against what the catalogue promises"
+    has_range = any(low < high for _, low, high in (point.promised for point in points))
     drawn = [
         "line: promised",
-        *(
-            ["shade: its plausible range"]
-            if any(one.promised[1] < one.promised[2] for one in points)
-            else []
-        ),
+        *(["shade: its plausible range"] if has_range else []),
         *(["triangle: burst"] if any(one.burst is not None for one in points) else []),
     ]
     lanes = lanes_of(points, ranked=False)

@@ -4,25 +4,13 @@ import re
 from dataclasses import replace
 
 import pytest
-from tests.unit.report.made import plan
+from tests.unit.report.made import plan, rented
 from tests.unit.report.reported import DOUBT, fallen, group, judged, reported, trial, verdict
 
-from diskbench.model.options import RentSpec
-from diskbench.model.rental import DiskSpec, Rental, Scope
 from diskbench.model.verdict import LIMITER_WORDS
-from diskbench.providers.options import EmulationOptions
 from diskbench.report.assemble.report_view import many_sentences
 from diskbench.report.assemble.subject import subject_of_plan
 from diskbench.report.assemble.summary import BECAUSE
-
-
-def rented(disk_type="gp2", size_gib=20, *, cloud="aws", time_scale=1.0, **disk):
-    spec = RentSpec(lab=EmulationOptions(time_scale=time_scale))
-    rental = Rental(
-        scope=Scope(provider="lab"), spec=spec, cloud=cloud,
-        offer="a machine", disk=DiskSpec(type=disk_type, size_gib=size_gib, **disk),
-    )  # fmt: skip
-    return {"offer": rental.offer, "plan": plan().model_copy(update={"rental": rental})}
 
 
 def at(kind, iops, limiter="disk-iops", step="s"):

@@ -6,15 +6,11 @@ from __future__ import annotations
 import shlex
 from collections import Counter
 from collections.abc import Callable, Sequence
-from contextlib import suppress
 from dataclasses import dataclass, replace
 
 from diskbench.catalog.cost import TrialCost
-from diskbench.catalog.lookup import DiskLimits, limits
-from diskbench.errors import UserError
 from diskbench.model.facts import DiskFacts, HostFacts
 from diskbench.model.ids import LAST, short
-from diskbench.model.rental import Rental
 from diskbench.model.result import StepAudit
 from diskbench.model.run import Mark, Run
 from diskbench.model.spec import Plan
@@ -230,17 +226,6 @@ def _trial_flags(plan: Plan) -> str:
 
 def _version(text: str | None) -> str:
     return (text or "?").removeprefix("fio-")
-
-
-def limits_of(rental: Rental) -> DiskLimits | None:
-    """What the catalogue says of a rented disk; None for one that it does not list."""
-    disk = rental.disk
-    if disk is None or disk.count != 1:
-        return None
-    with suppress(UserError):
-        cloud, sold = rental.catalogue, (disk.iops, disk.throughput_mib_per_s)
-        return limits(cloud, disk.type, disk.size_gib, *sold)
-    return None
 
 
 def namer(plans: Sequence[Plan]) -> Callable[[Plan], str]:

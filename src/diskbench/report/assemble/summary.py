@@ -19,13 +19,14 @@ from diskbench.analysis.shown import (
 )
 from diskbench.analysis.verdict import figure_words
 from diskbench.catalog.bucket import Allowance, capacity, lasts_s, scaled
+from diskbench.catalog.charges import disk_limits
 from diskbench.model.doubts import OTHER_DISK
 from diskbench.model.expectation import DiskPrice
 from diskbench.model.phase import StepPhases
 from diskbench.model.result import Measurement, Warning  # noqa: A004 - the field's word
 from diskbench.model.verdict import LIMITER_WORDS, Judged, LimiterName, Verdict, trust_words
 from diskbench.report.assemble.phases import cliff_words, clock
-from diskbench.report.assemble.subject import RunFacts, Subject, limits_of
+from diskbench.report.assemble.subject import RunFacts, Subject
 from diskbench.units import counted, format_duration_s, format_iops
 from diskbench.yaml_lines import packaged
 
@@ -196,8 +197,10 @@ class Facts:
     @property
     def _bucket(self) -> Allowance | None:
         """The disk's bucket of I/O credit; None if it has none."""
-        plan = self.subject.plan
-        limits = limits_of(plan.rental) if plan and plan.rental else None
+        rental = self.subject.plan.rental if self.subject.plan else None
+        if rental is None or rental.disk is None or rental.disk.count != 1:
+            return None
+        limits = disk_limits(rental.catalogue, rental.disk)
         pools = limits.pools if limits else ()
         return next((of for pool in pools if (of := pool.iops) is not None and capacity(of)), None)
 

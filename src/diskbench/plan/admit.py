@@ -41,12 +41,12 @@ class AdmissionMoment:
 
 def admit(
     cells: Sequence[CellRow], limits: Limits, moment: AdmissionMoment
-) -> tuple[list[int], list[tuple[int, Problem]]]:
-    """Return the positions of the cells that start now, and of those that never will, each with a
-    reason; both in order."""
+) -> tuple[list[int], dict[int, Problem]]:
+    """Return the positions of the cells that start now, in order, and of those that never will,
+    each with the reason."""
     waiting = [cell for cell in cells if cell.state == "waiting"]
     if moment.state == "cancelling":
-        return [], [(cell.position, _CANCELLED) for cell in waiting]
+        return [], {cell.position: _CANCELLED for cell in waiting}
     live = [cell for cell in cells if cell.state in LIVE]
     since = datetime.fromisoformat(moment.now) - timedelta(minutes=1)
     begun = [cell for cell in cells if cell.queued_at is not None]
@@ -55,18 +55,17 @@ def admit(
     for cell in moment.machines:
         places.keep(cell)
     committed = moment.spent_usd + sum(cell.cost_usd or 0.0 for cell in live)
-    begin: list[int] = []
-    refuse: list[tuple[int, Problem]] = []
+    begin, refuse = list[int](), dict[int, Problem]()
     for cell in sorted(waiting, key=lambda row: row.position):
         if (late := _too_late(cell, limits, moment)) is not None:
-            refuse.append((cell.position, late))
+            refuse[cell.position] = late
             continue
         if (cell.not_before or "") > moment.now or not places.free_for(cell):
             continue
         if (over := _too_dear(cell, limits, committed)) is not None:
             # The actual cost of the running cells is not known yet, so this cell waits for it.
             if not live and not begin:
-                refuse.append((cell.position, over))
+                refuse[cell.position] = over
             continue
         places.take(cell)
         committed += cell.cost_usd or 0.0

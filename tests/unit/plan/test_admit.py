@@ -32,7 +32,7 @@ def moment(**changes):
 
 
 def kinds(refused):
-    return {position: problem.kind for position, problem in refused}
+    return {position: problem.kind for position, problem in refused.items()}
 
 
 WEST = {"partition": "aws/eu-west-1"}
@@ -69,7 +69,7 @@ DB1 = {"provider": "ssh", "partition": "ssh/db1"}
     ],
 )  # fmt: skip
 def test_as_many_begin_as_the_limits_of_their_places_let(cells, limits, begin):
-    assert admit(cells, Limits(**limits), MOMENT) == (list(begin), [])
+    assert admit(cells, Limits(**limits), MOMENT) == ([*begin], {})
 
 
 def test_a_cell_that_waited_for_its_next_attempt_begins_then():
@@ -85,13 +85,13 @@ def test_a_cancelled_matrix_begins_nothing_and_what_waits_is_cancelled():
 
 
 def test_a_cell_that_would_pass_the_budget_waits_for_what_others_cost_and_is_refused_with_sums():
-    begin, refused = admit([cell_row(0, cost_usd=3.0)], Limits(budget=5.0), moment(spent_usd=2.5))
-    ((position, problem),) = refused
+    _, refused = admit([cell_row(0, cost_usd=3.0)], Limits(budget=5.0), moment(spent_usd=2.5))
+    ((position, problem),) = refused.items()
     assert (position, problem.kind) == (0, "BudgetReached")
     assert "$3.00" in problem.message
     assert "$2.50 of the budget" in problem.message
     cells = [cell_row(0, state="measuring", cost_usd=3.0), cell_row(1, cost_usd=3.0)]
-    assert admit(cells, Limits(budget=5.0), MOMENT) == ([], [])
+    assert admit(cells, Limits(budget=5.0), MOMENT) == ([], {})
     cells = [cell_row(0, state="done", cost_usd=3.0), cell_row(1, cost_usd=3.0)]
     assert kinds(admit(cells, Limits(budget=5.0), moment(spent_usd=3.0))[1]) == {1: "BudgetReached"}
     cells = [cell_row(0, cost_usd=9.0), cell_row(1, cost_usd=1.0)]
@@ -127,7 +127,7 @@ def test_no_limit_is_ever_passed(found, max_parallel, per_aws, budget, spent):
     ]  # fmt: skip
     limits = Limits(max_parallel=max_parallel, per={"aws": per_aws}, budget=budget, deadline=500.0)
     begin, refused = admit(cells, limits, moment(spent_usd=spent, elapsed_s=100.0))
-    assert not {position for position, _ in refused} & set(begin)
+    assert not refused.keys() & set(begin)
     live = [cell for cell in cells if cell.state in LIVE]
     begun = [cells[position] for position in begin]
     assert all(cell.state == "waiting" for cell in begun)
@@ -152,7 +152,8 @@ def test_nothing_waits_for_ever_while_nothing_runs(found):
 
 @pytest.mark.parametrize("limit", [{"budget": 1.0}, {"deadline": 1.0}])
 def test_every_refusal_says_what_to_do(limit):
-    ((_, problem),) = admit([cell_row(0, cost_usd=2.0)], Limits(**limit), MOMENT)[1]
+    _, refused = admit([cell_row(0, cost_usd=2.0)], Limits(**limit), MOMENT)
+    (problem,) = refused.values()
     assert "matrix retry --failed" in problem.advice
 
 
@@ -162,7 +163,7 @@ A_MINUTE_AGO = "2026-11-21T11:59:00.000000+00:00"
 
 def begun(cells, **rates):
     limits = Limits(max_parallel=99, calls_per_minute=rates)
-    return admit(cells, limits, AdmissionMoment(now=NOW, elapsed_s=600.0))[0]
+    return tuple(admit(cells, limits, AdmissionMoment(now=NOW, elapsed_s=600.0))[0])
 
 
 @pytest.mark.parametrize(
@@ -181,7 +182,7 @@ def begun(cells, **rates):
     ],
 )
 def test_no_more_begin_in_a_minute_than_the_rates_let(cells, rates, begin):
-    assert begun(cells, **rates) == list(begin)
+    assert begun(cells, **rates) == begin
 
 
 LIMITS = Limits(attempts=3)

@@ -142,6 +142,6 @@ def test_one_cell_at_a_time_uses_a_machine_that_takes_a_place_until_it_is_given_
     assert admit(cells, limits, machines_of(cells[0]))[0] == [2], "two machines would be too many"
     assert admit(cells, limits, machines_of())[0] == [1]
     cells = [shared(0, state="done"), cell_row(1)]
-    assert admit(cells, Limits(max_parallel=1), machines_of(cells[0])) == ([], [])
+    assert admit(cells, Limits(max_parallel=1), machines_of(cells[0])) == ([], {})
     cells = [shared(0, state="measuring"), shared(1, "two"), shared(2, "three", provider="gcp")]
     assert admit(cells, Limits(max_parallel=9, per={"aws": 1}), machines_of())[0] == [2]

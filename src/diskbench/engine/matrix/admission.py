@@ -111,8 +111,7 @@ def _decide(
     ]
     begin, refuse = admit([*others, *waiting], held.campaign.limits, now)
     by_position = {cell.position: cell for cell in waiting}
-    begun = begin[:room]
-    for position in begun:
+    for position in begin[:room]:
         held.set_cell(
             position,
             state="queued",
@@ -123,12 +122,12 @@ def _decide(
             note=None,
             queued_at=iso(held.now),
         )
-    for position, problem in refuse:
+    for position, problem in refuse.items():
         if by_position[position].block in further:
             _spare(held, position, problem.message)
         else:
             _end(held, position, "cancelled" if problem.is_stop else "refused", problem)
-    return len(begun)
+    return len(begin[:room])
 
 
 def _room_of_blocks(

@@ -6,20 +6,14 @@ from __future__ import annotations
 import shlex
 from collections import Counter
 from collections.abc import Callable, Sequence
-from contextlib import suppress
 from dataclasses import dataclass, replace
 
 from diskbench.catalog.cost import TrialCost
-from diskbench.catalog.lookup import DiskLimits, limits
-from diskbench.errors import UserError
-from diskbench.model.expectation import BeyondCredit
 from diskbench.model.facts import DiskFacts, HostFacts
 from diskbench.model.ids import LAST, short
-from diskbench.model.rental import Rental
 from diskbench.model.result import StepAudit
 from diskbench.model.run import Mark, Run
-from diskbench.model.spec import Plan, Search
-from diskbench.model.threshold import Threshold
+from diskbench.model.spec import Plan
 from diskbench.parallel import grouped
 from diskbench.plan.rent_options import words as rent_words
 from diskbench.report.assemble.words import row_id, utc_moment
@@ -65,28 +59,22 @@ class Subject:
     """The flags that select the same target, for the proposed next command."""
     trial_flags: str = ""
     """The other flags of the trial: profile parameters and labels."""
-    runs_planned: int = 1
-    """The requested number of runs on one machine and disk."""
     offer: str = ""
     """The rented machine and disk, of which there are others; empty: nothing was rented."""
     promise: str = ""
     """What the rented disk promises, or what its owner expects; empty: unknown."""
-    limits: DiskLimits | None = None
-    """Those of the rented disk; None where no catalogue lists it."""
-    time_scale: float = 1.0
-    """By how much the lab divides the credit of a real disk."""
     shared: bool = False
     """Whether other trials used the rented machine as well."""
     trial_id: str = ""
-    steps_planned: int | None = None
-    """Steps of one run; None if unknown, as for a loop."""
-    beyond: BeyondCredit | None = None
-    """The load that outlasts the credit of its disk; None if none falls or is known."""
     disk_is_named: bool = False
     """Whether the disk of an imported run was named (`--as-disk`, `--promise`)."""
-    thresholds: tuple[Threshold, ...] = ()
-    """What the figures must meet: the thresholds of the profile, and those of the user."""
-    search: Search | None = None
+    plan: Plan | None = None
+    """None of imported runs."""
+
+    @property
+    def runs_planned(self) -> int:
+        """The requested number of runs on one machine and disk."""
+        return self.plan.cell.runs if self.plan else 1
 
     @property
     def shown_id(self) -> str:
@@ -118,17 +106,11 @@ def subject_of_plan(plan: Plan) -> Subject:
         marks=("emulated",) if plan.emulated else (),
         target_flags=shlex.join(_target_words(plan)),
         trial_flags=_trial_flags(plan),
-        runs_planned=plan.cell.runs,
         offer=rental.offer if rental else "",
         promise=rental.promise_words if rental else owned,
-        limits=limits_of(rental) if rental else None,
-        time_scale=rental.spec.time_scale if rental else 1.0,
         shared=rental is not None and plan.machine is not None,
-        steps_planned=None if plan.loop or plan.search else len(plan.steps),
         profile_typed=plan.cell.profile,
-        thresholds=plan.conditions,
-        search=plan.search,
-        beyond=plan.expectation.beyond if plan.expectation else None,
+        plan=plan,
     )
 
 
@@ -244,17 +226,6 @@ def _trial_flags(plan: Plan) -> str:
 
 def _version(text: str | None) -> str:
     return (text or "?").removeprefix("fio-")
-
-
-def limits_of(rental: Rental) -> DiskLimits | None:
-    """What the catalogue says of a rented disk; None for one that it does not list."""
-    disk = rental.disk
-    if disk is None or disk.count != 1:
-        return None
-    with suppress(UserError):
-        cloud, sold = rental.catalogue, (disk.iops, disk.throughput_mib_per_s)
-        return limits(cloud, disk.type, disk.size_gib, *sold)
-    return None
 
 
 def namer(plans: Sequence[Plan]) -> Callable[[Plan], str]:

@@ -107,9 +107,10 @@ class View(Facts):
         if word is None:
             return ""
         steps = {(row.run_id, row.step_index) for row in self.measurements if row.scope == "step"}
-        if subject.steps_planned is None:
+        plan = subject.plan
+        if plan is None or plan.loop or plan.search:
             return f"{word}: {counted(len(steps), 'step')} measured"
-        planned = subject.steps_planned * max(1, len(subject.run_ids))
+        planned = len(plan.steps) * max(1, len(subject.run_ids))
         return f"{word}: {len(steps)} of {planned} steps measured"
 
     @property
@@ -169,12 +170,13 @@ class View(Facts):
     @cached_property
     def thresholds(self) -> tuple[ThresholdLine, ...]:
         """Whether the figures meet what the profile and the user ask."""
-        return threshold_lines(self.subject.thresholds, self.lines, self.verdicts, self.slas)
+        asked = self.subject.plan.conditions if self.subject.plan else ()
+        return threshold_lines(asked, self.lines, self.verdicts, self.slas)
 
     @cached_property
     def slas(self) -> tuple[Sla, ...]:
         """The results of the search of each run, where its profile makes one."""
-        search = self.subject.search
+        search = self.subject.plan.search if self.subject.plan else None
         if search is None:
             return ()
         saturated = {w.step for w in self.warnings if w.code == SATURATED.code and w.step}
@@ -183,7 +185,7 @@ class View(Facts):
 
     @property
     def sla_lines(self) -> tuple[str, ...]:
-        search = self.subject.search
+        search = self.subject.plan.search if self.subject.plan else None
         return tuple(sla_words(sla, search) for sla in self.slas) if search else ()
 
     @property

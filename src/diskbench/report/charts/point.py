@@ -27,25 +27,6 @@ def provider_label(provider: str) -> str | None:
 
 
 @dataclass(frozen=True)
-class Promise:
-    """What is promised of a figure, in its unit: a value and its plausible range. `burst` is the
-    promise while credit lasts; None if the disk does not burst. `source` says who made the promise,
-    with a date. `on_credit`: the figure was measured during the burst, and compared with it."""
-
-    value: float
-    low: float
-    high: float
-    burst: float | None = None
-    source: str = ""
-    on_credit: bool = False
-
-    @property
-    def against(self) -> float:
-        """The promised value that the figure is compared with."""
-        return self.burst if self.on_credit and self.burst is not None else self.value
-
-
-@dataclass(frozen=True)
 class ChartPoint:
     """One figure. `value` is in the unit of `metric`: IOPS, bytes a second or nanoseconds.
 
@@ -54,8 +35,10 @@ class ChartPoint:
     a series where we measured them; `low` and `high` are the least and the largest. `n` counts
     `counted` (runs, I/Os, samples), all on one machine: only machines make an interval (MR-5).
     `marks` are what a reader must know first (emulated, imported), `doubt` why the figure does not
-    say how fast the disk is. `promise` is what it is compared with, `usd` the price of its disk a
-    month. `href` leads to its row.
+    say how fast the disk is. `promised` is a value and its plausible range, lowest and highest
+    (empty: nothing), `promised_by` who promised it, with a date; `burst` is promised while credit
+    lasts (None: the disk does not burst). `on_credit`: it was measured during the burst, and is
+    compared with it. `usd` is the price of its disk a month. `href` leads to its row.
     """
 
     label: str
@@ -81,7 +64,10 @@ class ChartPoint:
     marks: tuple[str, ...] = ()
     doubt: str = ""
     words: str = ""
-    promise: Promise | None = None
+    promised: tuple[float, ...] = ()
+    promised_by: str = ""
+    burst: float | None = None
+    on_credit: bool = False
     usd: float | None = None
     machine: str = ""
     """The same for points that depend on each other; empty: a machine of its own."""
@@ -91,6 +77,11 @@ class ChartPoint:
         """`LABEL us-east-1 c4.xlarge`."""
         name = provider_label(self.provider) or self.provider
         return " ".join(word for word in (name, self.region, self.instance) if word)
+
+    @property
+    def against(self) -> float:
+        """The promised value that it is compared with; something must be promised."""
+        return self.burst if self.on_credit and self.burst is not None else self.promised[0]
 
     @property
     def runs(self) -> str:

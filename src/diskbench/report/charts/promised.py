@@ -15,7 +15,6 @@ from diskbench.report.charts.palette import GRID, INK, MUTED, SERIES
 from diskbench.report.charts.point import (
     ChartPoint,
     Lanes,
-    Promise,
     Row,
     lane_axis,
     lanes_of,
@@ -30,24 +29,17 @@ _KEPT = 0.95
 """A promise is kept from this ratio on, in the words of the chart. Our choice."""
 
 
-def promise_of(point: ChartPoint) -> Promise:
-    """What is promised of a point that has a promise."""
-    assert point.promise is not None, point.label
-    return point.promise
-
-
 def ratio(point: ChartPoint) -> float:
     """Measured over promised. A promise must not be 0, because it has no ratio."""
-    return point.value / promise_of(point).against
+    return point.value / point.against
 
 
 def beside_promise(point: ChartPoint) -> str:
     """`1,106 of 1,100 (1.01×)`, `3,634 of 3,000 burst (1.21×)`."""
-    promise = promise_of(point)
-    burst = " burst" if promise.on_credit and promise.burst is not None else ""
+    burst = " burst" if point.on_credit and point.burst is not None else ""
     times = f"{ratio(point):.2f}×" if ratio(point) < 100 else f"{ratio(point):,.0f}×"
     measured, promised = (
-        measure.bare(point.metric, value) for value in (point.value, promise.against)
+        measure.bare(point.metric, value) for value in (point.value, point.against)
     )
     return f"{measured} of {promised}{burst} ({times})"
 
@@ -55,15 +47,15 @@ def beside_promise(point: ChartPoint) -> str:
 def promised_chart(points: Sequence[ChartPoint], *, name: str, heading: str) -> ChartFigure:
     """Figures of one metric, each beside its promise. Raises ValueError for several, or none."""
     (metric,) = {point.metric for point in points}
-    promises = [promise_of(point) for point in points]
-    of_promises = [value for one in promises for value in (one.value, one.low, one.high, one.burst)]
+    of_promises = [value for one in points for value in (*one.promised, one.burst)]
     values = [value for value in (*(p.value for p in points), *of_promises) if value is not None]
     log = measure.wants_log(values) and min(values) > 0
     unit = f"{measure.title(metric)} measured, against what the catalogue promises"
+    has_range = any(low < high for _, low, high in (point.promised for point in points))
     drawn = [
         "line: promised",
-        *(["shade: its plausible range"] if any(one.low < one.high for one in promises) else []),
-        *(["triangle: burst"] if any(one.burst is not None for one in promises) else []),
+        *(["shade: its plausible range"] if has_range else []),
+        *(["triangle: burst"] if any(one.burst is not None for one in points) else []),
     ]
     lanes = lanes_of(points, ranked=False)
 
@@ -113,19 +105,18 @@ def _drawing(lanes: Lanes, metric: str, domain: Sequence[float], *, log: bool) -
 
 
 def _row(point: ChartPoint, name: str) -> Row:
-    metric, promise = point.metric, promise_of(point)
-    burst = "" if promise.burst is None else f", burst {measure.with_unit(metric, promise.burst)}"
-    text = f"promised {measure.with_unit(metric, promise.value)}{burst}"
-    if promise.low < promise.high:
-        ends = (measure.with_unit(metric, end) for end in (promise.low, promise.high))
-        text += f" ({' to '.join(ends)})"
-    text += f" by {promise.source}" if promise.source else ""
+    metric, (value, low, high) = point.metric, point.promised
+    burst = "" if point.burst is None else f", burst {measure.with_unit(metric, point.burst)}"
+    text = f"promised {measure.with_unit(metric, value)}{burst}"
+    if low < high:
+        text += f" ({measure.with_unit(metric, low)} to {measure.with_unit(metric, high)})"
+    text += f" by {point.promised_by}" if point.promised_by else ""
     return row(point) | {
         "row": name,
-        "promise": promise.value,
-        "promise_low": promise.low,
-        "promise_high": promise.high,
-        "burst": promise.burst,
+        "promise": value,
+        "promise_low": low,
+        "promise_high": high,
+        "burst": point.burst,
         "promise_words": f"{point.label}: {text}",
         "description": f"{point.description} · {text} · {beside_promise(point)}",
     }

@@ -14,7 +14,7 @@ from diskbench.report.assemble.summary import Facts
 from diskbench.report.assemble.words import rate_metric, row_href
 from diskbench.report.charts.bars import bars_chart
 from diskbench.report.charts.figure import ChartFigure
-from diskbench.report.charts.point import ChartPoint, Promise
+from diskbench.report.charts.point import ChartPoint
 from diskbench.report.charts.price import price_chart
 from diskbench.report.charts.promised import promised_chart
 from diskbench.report.charts.runs_line import cliff, runs_chart
@@ -109,14 +109,10 @@ def _promised(trial: Facts, verdict: Verdict) -> ChartPoint | None:
         href=row_href(trial.name, verdict.step),
         marks=trial.subject.marks,
         machine=trial.machine,
-        promise=Promise(
-            value=figures.iops * scale,
-            low=figures.low_iops * scale,
-            high=figures.high_iops * scale,
-            burst=burst.iops * scale if burst else None,
-            source=figures.source,
-            on_credit=main.kind == "burst",
-        ),
+        promised=tuple(of * scale for of in (figures.iops, figures.low_iops, figures.high_iops)),
+        promised_by=figures.source,
+        burst=burst.iops * scale if burst else None,
+        on_credit=main.kind == "burst",
     )
 
 

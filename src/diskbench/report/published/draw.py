@@ -18,7 +18,7 @@ from diskbench.parallel import grouped
 from diskbench.plugins import known_plugin
 from diskbench.report.charts.bars import bars_chart, multiples_chart
 from diskbench.report.charts.figure import ChartFigure
-from diskbench.report.charts.point import ChartPoint, Promise, Source, provider_label
+from diskbench.report.charts.point import ChartPoint, Source, provider_label
 from diskbench.report.charts.price import price_chart
 from diskbench.report.charts.promised import promised_chart
 from diskbench.report.charts.runs_line import CLIFF, cliff, runs_chart
@@ -150,7 +150,7 @@ def draw(
         case "runs":
             return _runs(chart, chart.of(figures), points, own, outlook)
         case "promised":
-            held = [point for point in points if point.promise is not None]
+            held = [point for point in points if point.promised]
             return promised_chart(held, name=name, heading=heading)
         case "price":
             priced = [point for point in points if point.usd is not None]
@@ -242,14 +242,13 @@ def of_outlook(point: ChartPoint, outlook: PlanExpectation | None) -> ChartPoint
         return replace(point, usd=usd)
     per = 1.0 if point.metric == "iops" else float(expected.load.block_bytes)
     lasting = expected.lasting
-    promise = Promise(
-        value=lasting.iops * per,
-        low=lasting.low_iops * per,
-        high=lasting.high_iops * per,
+    return replace(
+        point,
+        usd=usd,
+        promised=tuple(of * per for of in (lasting.iops, lasting.low_iops, lasting.high_iops)),
         burst=expected.begin.iops * per if expected.bursts else None,
         on_credit=point.value > _ABOVE * lasting.iops * per,
     )
-    return replace(point, usd=usd, promise=promise)
 
 
 def _step(outlook: PlanExpectation, name: str) -> StepExpectation | None:

@@ -10,7 +10,7 @@ from tests.rigs.drawn import rows_in
 
 from diskbench.report.charts.bars import bars_chart, multiples_chart
 from diskbench.report.charts.figure import picture
-from diskbench.report.charts.point import ChartPoint, Promise
+from diskbench.report.charts.point import ChartPoint
 from diskbench.report.charts.price import price_chart
 from diskbench.report.charts.promised import promised_chart
 from diskbench.report.charts.runs_line import cliff, runs_chart
@@ -95,8 +95,8 @@ def test_spread(found, by):
 @FEW
 @given(of_one_metric(RATES, ("iops", "bytes_per_s")), RATES, st.none() | RATES, st.booleans())
 def test_promised(found, promise, burst, on_credit):
-    of_each = Promise(promise, promise / 2, promise * 2, burst, on_credit=on_credit)
-    held = [replace(one, promise=of_each) for one in found]
+    of_each = {"promised": (promise, promise / 2, promise * 2), "burst": burst}
+    held = [replace(one, on_credit=on_credit, **of_each) for one in found]
     figure = promised_chart(held, name="c", heading="Any")
     holds(figure, [promise, *(one.value for one in found)])
 

@@ -95,8 +95,8 @@ def test_googles_fall_is_drawn_as_the_post_states_it():
 def test_a_figure_above_what_lasts_is_held_against_the_burst(figure_id, against, on_credit):
     (figure,) = find_published(figure_id)
     outlook = published_outlook(figure, books=SHIPPED)
-    promise = of_outlook(published_point(figure), outlook).promise
-    found = promise and (promise.on_credit, promise.against)
+    point = of_outlook(published_point(figure), outlook)
+    found = (point.on_credit, point.against) if point.promised else None
     assert found == (against and (on_credit, pytest.approx(against, rel=1e-3)))
 
 

@@ -182,11 +182,12 @@ def test_a_run_on_a_host_that_prints_is_measured_whole(
 
 
 CHANGED = """\
-cp fio.json {place}/whole; echo changed >>fio.json; {real} "$@"
-mv {place}/whole fio.json; exit 0"""
-TAR = """#!/bin/sh
+at=$(printf %s "$*" | sed -n 's/.*"dir": "\\([^"]*\\).*/\\1/p')
+cp "$at/fio.json" {place}/whole; echo changed >>"$at/fio.json"; {real} "$@"
+mv {place}/whole "$at/fio.json"; exit 0"""
+PYTHON = """#!/bin/sh
 case "$*" in
-    -cf*) [ ! -e {place}/broken ] || {{ {harm}; }} ;;
+    *'"do": "pack"'*) [ ! -e {place}/broken ] || {{ {harm}; }} ;;
 esac
 exec {real} "$@"
 """
@@ -201,12 +202,12 @@ def test_files_that_cannot_be_fetched_now_are_fetched_by_resume(
     user: Cli, target: Path, tmp_path: Path, harm: str
 ) -> None:
     """The host sends a damaged, cut, changed or no archive: it keeps the files, fio starts once."""
-    programs, real = tmp_path / "programs", shutil.which("tar")
+    programs, real = tmp_path / "programs", shutil.which("python3")
     programs.mkdir()
     (programs / "broken").touch()
-    text = TAR.format(place=programs, real=real, harm=harm.format(place=programs, real=real))
-    (programs / "tar").write_text(text)
-    (programs / "tar").chmod(0o755)
+    text = PYTHON.format(place=programs, real=real, harm=harm.format(place=programs, real=real))
+    (programs / "python3").write_text(text)
+    (programs / "python3").chmod(0o755)
     fio = programs / "fio"
     fio.write_text(
         f'#!/bin/sh\ncase "$*" in *job.fio) echo >>{programs}/starts ;; esac\n'

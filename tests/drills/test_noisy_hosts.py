@@ -6,7 +6,6 @@ import hashlib
 import io
 import json
 import logging
-import os
 import re
 import shutil
 from collections.abc import Callable, Iterator
@@ -18,6 +17,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from tests.rigs.cli import Cli, over_ssh
 from tests.rigs.sshd import running_sshd
+from tests.rigs.windows import first_on_path, program
 
 from diskbench.errors import HostUnavailable
 from diskbench.hosts import ssh
@@ -182,11 +182,12 @@ def test_a_run_on_a_host_that_prints_is_measured_whole(
 
 
 CHANGED = """\
-cp fio.json {place}/whole; echo changed >>fio.json; {real} "$@"
-mv {place}/whole fio.json; exit 0"""
-TAR = """#!/bin/sh
+at=$(printf %s "$*" | sed -n 's/.*"dir": "\\([^"]*\\).*/\\1/p')
+cp "$at/fio.json" {place}/whole; echo changed >>"$at/fio.json"; {real} "$@"
+mv {place}/whole "$at/fio.json"; exit 0"""
+PYTHON = """\
 case "$*" in
-    -cf*) [ ! -e {place}/broken ] || {{ {harm}; }} ;;
+    *'"do": "pack"'*) [ ! -e {place}/broken ] || {{ {harm}; }} ;;
 esac
 exec {real} "$@"
 """
@@ -201,21 +202,14 @@ def test_files_that_cannot_be_fetched_now_are_fetched_by_resume(
     user: Cli, target: Path, tmp_path: Path, harm: str
 ) -> None:
     """The host sends a damaged, cut, changed or no archive: it keeps the files, fio starts once."""
-    programs, real = tmp_path / "programs", shutil.which("tar")
-    programs.mkdir()
+    programs, real = tmp_path / "programs", shutil.which("python3")
+    text = PYTHON.format(place=programs, real=real, harm=harm.format(place=programs, real=real))
+    program(programs / "python3", text)
     (programs / "broken").touch()
-    text = TAR.format(place=programs, real=real, harm=harm.format(place=programs, real=real))
-    (programs / "tar").write_text(text)
-    (programs / "tar").chmod(0o755)
-    fio = programs / "fio"
-    fio.write_text(
-        f'#!/bin/sh\ncase "$*" in *job.fio) echo >>{programs}/starts ;; esac\n'
-        f'exec {shutil.which("fio")} "$@"\n'
-    )
-    fio.chmod(0o755)
+    counts = f'case "$*" in *job.fio) echo >>{programs}/starts ;; esac'
+    program(programs / "fio", f'{counts}\nexec {shutil.which("fio")} "$@"')
     (tmp_path / "mine.fio").write_text(JOB)
-    path = f"{programs}:{os.environ['PATH']}"
-    with running_sshd(tmp_path / "sshd", env={"PATH": path}) as server:
+    with running_sshd(tmp_path / "sshd", env={"PATH": first_on_path(programs)}) as server:
         over_ssh(user, server.config_block("box"))
         done = user.run(*run_on_box(target, tmp_path))
         assert done.returncode == 1, done.stderr

@@ -58,10 +58,10 @@ def server() -> Iterator[Server]:
 
 
 @pytest.fixture
-def user(renting: Chaos, server: Server) -> Cli:
+def user(chaos: Chaos, server: Server) -> Cli:
     """A user whose rows are in PostgreSQL, with a fake cloud that must be empty in the end."""
-    renting.user.extra_env["DISKBENCH_DATABASE_URL"] = server.url
-    return renting.user
+    chaos.user.extra_env["DISKBENCH_DATABASE_URL"] = server.url
+    return chaos.user
 
 
 class Worker:

@@ -246,6 +246,21 @@ def test_no_other_process_gets_a_disk_that_a_step_holds(
     assert is_empty(stage.other)
 
 
+def test_a_step_holds_its_disk_exclusively_and_its_evidence_says_so(stage: Stage) -> None:
+    """The loop device of a step is pointed elsewhere during the cache drop."""
+    done = stage.when(CACHE_DROP, loops.point_at(stage.disk, stage.other))
+    target = stage.target()
+    make_workspace(HERE, target)
+    try:
+        assert stage.step(target).fio_exit == 0
+        told = Path(target.state_dir, "run-0/step-000-write/device.txt").read_text()
+    finally:
+        cleanup(HERE, target)
+    assert done.exit != 0
+    assert is_empty(stage.other)
+    assert told.startswith("held open exclusively (O_EXCL), by python3\n")
+
+
 def test_a_host_without_python_is_refused_before_anything_is_written(
     stage: Stage, monkeypatch: pytest.MonkeyPatch
 ) -> None:

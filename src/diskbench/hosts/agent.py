@@ -168,13 +168,15 @@ def tell_fifo(path: str, data: bytes) -> bool:
 
 def no_room(directory: str) -> str:
     """Why no file of 64 KiB can be written in a directory, and what is free; empty: one can."""
-    room = f"{directory}/new.room.{os.getpid()}"
+    new = f"{directory}/new.room.{os.getpid()}"
     try:
-        put(room, bytes(65536))
-    except Failed as failed:
-        return str(failed)
-    remove(room)
-    return ""
+        with open(new, "wb") as file:
+            file.write(bytes(65536))
+        return ""
+    except OSError as error:
+        return str(full(directory, error))
+    finally:
+        remove(new)
 
 
 def full(directory: str, error: OSError) -> Failed:

@@ -7,13 +7,11 @@ The parts stay compressed, in files `.part-NUMBER-BYTES` (unpacked), names that 
 
 from __future__ import annotations
 
-import gzip
 import zlib
 from collections.abc import Callable, Iterator
-from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import IO, Any
+from typing import IO
 
 import zstandard
 
@@ -25,7 +23,8 @@ from diskbench.units import format_bytes
 _BLOCK = 64 * 1024
 _WINDOW = 8 * 2**20
 """The most that a decoder of zstd holds: the window of all levels up to 19 without --long."""
-_BEGINS = {"zstd": b"\x28\xb5\x2f\xfd", "gzip": b"\x1f\x8b"}
+_GZIP = b"\x1f\x8b"
+_ZSTD = b"\x28\xb5\x2f\xfd"
 _PATTERN = ".part-*"
 
 
@@ -45,8 +44,8 @@ class Parts:
     fruitless: int = 0
     restarts: int = 0
     files: list[Path] = field(default_factory=list)
+    _packed: int = 0
     _part: IO[bytes] = field(init=False)
-    _before: int = field(init=False)
 
     def __post_init__(self) -> None:
         self.files = sorted(self.directory.glob(_PATTERN))
@@ -70,7 +69,8 @@ class Parts:
 
     def write(self, data: bytes, /) -> object:
         """Take more of the part that is fetched, packed. Raises LimitExceeded beyond `limit`."""
-        self.check(self._before + self._part.tell() + len(data))
+        self._packed += len(data)
+        self.check(self._packed)
         return self._part.write(data)
 
     def fetch(self, get: Callable[[ByteSink], int]) -> int:
@@ -78,7 +78,7 @@ class Parts:
         broke, with what came through kept, EvidenceDamaged where that does not unpack, and
         LimitExceeded beyond `limit`."""
         new = self.directory / ".last-part"
-        self._before = sum(path.stat().st_size for path in self.files)
+        self._packed = sum(path.stat().st_size for path in self.files)
         with new.open("wb") as self._part:
             try:
                 status = get(self)
@@ -109,7 +109,9 @@ class Parts:
 
     def blocks(self) -> Iterator[bytes]:
         """The archive, unpacked, in blocks. Raises EvidenceDamaged where it does not unpack."""
-        return (block for path in self.files for block in _unpacked(path, self.packed_by))
+        packed_by = self.packed_by
+        for path in self.files:
+            yield from _unpacked(path, packed_by)
 
 
 class Unpacked:
@@ -154,22 +156,30 @@ class Unpacked:
 
 def _packed_by(path: Path) -> str:
     with path.open("rb") as file:
-        head = file.read(4)
-    return next((name for name, begin in _BEGINS.items() if head.startswith(begin)), "cat")
+        head = file.read(len(_ZSTD))
+    if head == _ZSTD:
+        return "zstd"
+    return "gzip" if head.startswith(_GZIP) else "cat"
 
 
 def _unpacked(path: Path, packed_by: str) -> Iterator[bytes]:
     """A part unpacked as far as it goes: one that was cut ends early."""
     with path.open("rb") as file:
-        decoder = zstandard.ZstdDecompressor(max_window_size=_WINDOW)
-        readers: dict[str, Callable[[], Any]] = {
-            "zstd": lambda: decoder.stream_reader(file, closefd=False),
-            "gzip": lambda: gzip.GzipFile(fileobj=file),
-        }
-        reader = readers.get(packed_by, lambda: file)()
         try:
-            with suppress(EOFError):
-                while block := reader.read1(_BLOCK):
+            if packed_by == "zstd":
+                decoder = zstandard.ZstdDecompressor(max_window_size=_WINDOW)
+                with decoder.stream_reader(file, closefd=False) as reader:
+                    while block := reader.read(_BLOCK):
+                        yield block
+            elif packed_by == "gzip":
+                inflate = zlib.decompressobj(wbits=16 + zlib.MAX_WBITS)
+                while not inflate.eof and (data := file.read(_BLOCK)):
+                    # An empty answer means that all is given that can be of this data.
+                    while block := inflate.decompress(data, _BLOCK):
+                        yield block
+                        data = inflate.unconsumed_tail
+            else:
+                while block := file.read(_BLOCK):
                     yield block
-        except (zlib.error, gzip.BadGzipFile, zstandard.ZstdError) as error:
+        except (zlib.error, zstandard.ZstdError) as error:
             raise EvidenceDamaged(f"an archive does not unpack: {error}") from error

@@ -12,17 +12,17 @@ import time
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
+from typing import Any
 
 import pytest
-from tests.rigs.plans import directory_target, unit_on
-from tests.rigs.waiting import processes_of, started, until, watched
-from tests.rigs.windows import first_on_path, program
+import ulid
+from tests.rigs.waiting import started, until
 
 from diskbench.errors import MeasurementFailed
 from diskbench.hosts import unit as units
-from diskbench.hosts.jobs import _follow, _Follower
+from diskbench.hosts.jobs import _follow, _Follower, start_and_watch
 from diskbench.hosts.local import LocalHost
-from diskbench.hosts.unit import Unit
+from diskbench.hosts.unit import Unit, UnitExit
 from diskbench.hosts.workspace import cleanup, make_workspace
 from diskbench.model.spec import ResolvedTarget
 
@@ -44,16 +44,21 @@ def on_tmpfs(directory: Path) -> Iterator[None]:
 
 @pytest.fixture
 def unit(tmp_path: Path) -> Iterator[Unit]:
-    target = directory_target(tmp_path)
-    with on_tmpfs(tmp_path / "measured"):
-        yield reading(target)
+    name = f"diskbench-{str(ulid.ULID()).lower()}"
+    measured = tmp_path / "measured"
+    measured.mkdir()
+    target = ResolvedTarget(
+        kind="directory", path=str(measured), work_dir=f"{measured}/{name}",
+        state_dir=f"{tmp_path}/{name}", size_bytes=2**20,
+    )  # fmt: skip
+    with on_tmpfs(measured):
+        make_workspace(HERE, target)
+        yield Unit(
+            trial_id=name.removeprefix("diskbench-"), run_index=0, name="000-read",
+            state_dir=target.state_dir, work_dir=target.work_dir, drop_caches=False,
+            job=f"[x]\ndirectory={target.work_dir}\nrw=randread\nsize=1m\nioengine=psync\n",
+        )  # fmt: skip
         cleanup(HERE, target)
-
-
-def reading(target: ResolvedTarget) -> Unit:
-    make_workspace(HERE, target)
-    job = f"[x]\ndirectory={target.work_dir}\nrw=randread\nsize=1m\nioengine=psync\n"
-    return unit_on(target, "000-read", job, drop_caches=False)
 
 
 @pytest.fixture
@@ -81,6 +86,19 @@ def live(unit: Unit) -> str:
 
 def ran_fio(unit: Unit) -> bool:
     return Path(unit.directory, "fio.pid").exists()
+
+
+def processes_of(unit: Unit) -> list[str]:
+    mark, found = f"DISKBENCH_TRIAL={unit.state_dir}".encode(), []
+    for path in Path("/proc").glob("[0-9]*/environ"):
+        with contextlib.suppress(OSError):
+            if mark in path.read_bytes().split(b"\0"):
+                found.append(path.parent.name)
+    return found
+
+
+def watched(unit: Unit, should_stop: Any = lambda: False, **more: Any) -> UnitExit:
+    return start_and_watch(HERE, unit, lambda _: None, should_stop, **more)
 
 
 def test_a_stop_arrives_while_a_claim_names_no_trial(unit: Unit, their_claim: Path) -> None:
@@ -121,8 +139,19 @@ def test_a_unit_without_a_follower_does_not_block_the_disk(
     monkeypatch.setattr(units, "TURN_LIMIT_S", 2)
     started(HERE, unit)
     until(lambda: "? " in live(unit))
-    target = directory_target(Path(unit.state_dir).parent)
-    other = reading(target)
+    state = f"{Path(unit.state_dir).parent}/diskbench-{str(ulid.ULID()).lower()}"
+    work = f"{Path(unit.work_dir or '').parent}/{Path(state).name}"
+    target = ResolvedTarget(
+        kind="directory", path=str(Path(work).parent), work_dir=work, state_dir=state,
+        size_bytes=2**20,
+    )  # fmt: skip
+    make_workspace(HERE, target)
+    other = unit.model_copy(
+        update={
+            "trial_id": state.rpartition("-")[2], "state_dir": state, "work_dir": work,
+            "job": unit.job.replace(unit.work_dir or "", work),
+        }
+    )  # fmt: skip
     begun = time.monotonic()
     try:
         assert watched(other, lambda: time.monotonic() - begun > HURRY_S).fio_exit == 0
@@ -165,8 +194,11 @@ def test_a_unit_that_never_begins_is_not_waited_for(
 ) -> None:
     """A unit is launched whose shell cannot start: the step fails with this reason."""
     monkeypatch.setattr(units, "BEGIN_LIMIT_S", 2)
-    program(tmp_path / "shims/setsid", "echo 'setsid: no more processes' >&2\nexit 1")
-    monkeypatch.setenv("PATH", first_on_path(tmp_path / "shims"))
+    shim = tmp_path / "shims" / "setsid"
+    shim.parent.mkdir()
+    shim.write_text("#!/bin/sh\necho 'setsid: no more processes' >&2\nexit 1\n")
+    shim.chmod(0o755)
+    monkeypatch.setenv("PATH", f"{shim.parent}:{os.environ['PATH']}")
     with (
         ThreadPoolExecutor(1) as pool,
         pytest.raises(MeasurementFailed, match="within 2 s; setsid: no more processes"),

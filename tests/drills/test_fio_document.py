@@ -9,7 +9,6 @@ from typing import Any
 
 import pytest
 from tests.rigs.cli import Cli, merged_rows
-from tests.rigs.windows import program
 
 from diskbench.fio.recorded import NULL_IOPS, parse_canary
 from diskbench.store.archive import read_step, run_prefix, step_folders
@@ -49,9 +48,10 @@ def wrap_fio(user: Cli, body: str, *, also: str = "job.fio") -> None:
     folder.mkdir()
     (folder / "forged.json").write_text(forged() + "\n")
     real = shutil.which("fio")
-    head = f"real={real} forged={folder}/forged.json\n"
+    head = f"#!/bin/sh\nreal={real} forged={folder}/forged.json\n"
     plain = f'case " $* " in *" job.fio "* | *" {also} "*) ;; *) exec "$real" "$@" ;; esac\n'
-    program(folder / "fio", head + plain + body)
+    (folder / "fio").write_text(head + plain + body)
+    (folder / "fio").chmod(0o755)
     user.extra_env["PATH"] = f"{folder}:{user.env['PATH']}"
 
 

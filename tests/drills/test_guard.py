@@ -14,23 +14,13 @@ import ulid
 from tests.rigs import loops
 from tests.rigs.cli import Cli, merged_rows
 from tests.rigs.loops import MIB, Loop, attached, detach_all, empty_image, is_empty, set_offset
-from tests.rigs.plans import directory_target, unit_on
-from tests.rigs.waiting import watched
-from tests.rigs.windows import (
-    BEFORE_FIO,
-    CACHE_DROP,
-    FIO,
-    Done,
-    Window,
-    first_on_path,
-    in_window,
-    program,
-)
+from tests.rigs.windows import BEFORE_FIO, CACHE_DROP, FIO, Done, Window, first_on_path, in_window
 
 from diskbench.errors import HostUnavailable, MeasurementFailed, TargetRefused
 from diskbench.hosts.device import DeviceProof, check_device
+from diskbench.hosts.jobs import start_and_watch
 from diskbench.hosts.local import LocalHost
-from diskbench.hosts.unit import UnitExit
+from diskbench.hosts.unit import Unit, UnitExit
 from diskbench.hosts.workspace import cleanup, make_workspace, mount_point
 from diskbench.model.spec import ResolvedTarget
 
@@ -68,16 +58,25 @@ class Stage:
 
     def step(self, target: ResolvedTarget, **changes: object) -> UnitExit:
         place = f"directory={target.work_dir}" if target.work_dir else f"filename={target.device}"
-        proof = DeviceProof(
-            path=target.device or "",
-            number=target.device_number or "",
-            identity=target.identity or "",
-            size_bytes=target.device_size_bytes or 0,
-            mount_point=mount_point(target),
-        )
-        job = f"[global]\n{place}\n[x]\nrw=write\nbs=1m\nsize=4m\nioengine=psync\n"
-        also = {"canary_before": True, "guards": (proof,), **changes}
-        return watched(unit_on(target, "000-write", job, **also))
+        unit = Unit(
+            trial_id=target.state_dir.rpartition("-")[2],
+            run_index=0,
+            name="000-write",
+            state_dir=target.state_dir,
+            job=f"[global]\n{place}\n[x]\nrw=write\nbs=1m\nsize=4m\nioengine=psync\n",
+            work_dir=target.work_dir,
+            canary_before=True,
+            guards=(
+                DeviceProof(
+                    path=target.device or "",
+                    number=target.device_number or "",
+                    identity=target.identity or "",
+                    size_bytes=target.device_size_bytes or 0,
+                    mount_point=mount_point(target),
+                ),
+            ),
+        ).model_copy(update=changes)
+        return start_and_watch(HERE, unit, lambda _: None, lambda: False)
 
     def raw_step(self, **changes: object) -> UnitExit:
         target = self.target()
@@ -271,7 +270,8 @@ def test_a_host_without_python_is_refused_before_anything_is_written(
         (bare / tool).symlink_to(str(shutil.which(tool)))
     for old in (False, True):
         if old:
-            program(bare / "python3", "echo '! there is no Python 3.6'; exit 96")
+            (bare / "python3").write_text("#!/bin/sh\necho '! there is no Python 3.6'; exit 96\n")
+            (bare / "python3").chmod(0o755)
         with monkeypatch.context() as patched:
             patched.setenv("PATH", str(bare))
             with pytest.raises(HostUnavailable, match=r"has no Python 3\.6") as refused:
@@ -317,7 +317,15 @@ def test_a_directory_that_is_exchanged_is_not_measured(
     stage: Stage, window: Window, words: str
 ) -> None:
     """The directory of test files is exchanged while caches are dropped, and while fio runs."""
-    target = directory_target(stage.directory)
+    trial = f"diskbench-{str(ulid.ULID()).lower()}"
+    (stage.directory / "measured").mkdir()
+    target = ResolvedTarget(
+        kind="directory",
+        path=f"{stage.directory}/measured",
+        work_dir=f"{stage.directory}/measured/{trial}",
+        state_dir=f"{stage.directory}/{trial}",
+        size_bytes=4 * MIB,
+    )
     make_workspace(HERE, target)
     work = shlex.quote(str(target.work_dir))
     done = stage.when(window, f"mv {work} {work}.away && mkdir {work}")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import json
+import os
 import shutil
 import tarfile
 from pathlib import Path
@@ -11,7 +12,6 @@ from pathlib import Path
 import pytest
 from tests.rigs.cli import Cli
 from tests.rigs.memory import run_python
-from tests.rigs.windows import first_on_path, program
 
 JOB = "[write]\nrw=write\nsize=1m\nbs=64k\ndirect=0\nioengine=psync\n"
 LITTER = """
@@ -33,11 +33,16 @@ case or once compressed, and what is no file."""
 
 def run_with_fio(user: Cli, tmp_path: Path, after: str, *more: str) -> tuple[int, str, str]:
     programs, target = tmp_path / "programs", tmp_path / "target"
+    programs.mkdir()
     target.mkdir()
     real = shutil.which("fio")
-    ends = f'case "$*" in *job.fio)\n{after}\n;;esac\nexit $status'
-    program(programs / "fio", f'{real} "$@"\nstatus=$?\n{ends}')
-    user.extra_env["PATH"] = first_on_path(programs)
+    fio = programs / "fio"
+    fio.write_text(
+        f'#!/bin/sh\n{real} "$@"\nstatus=$?\ncase "$*" in *job.fio)\n{after}\n;;esac\n'
+        "exit $status\n"
+    )
+    fio.chmod(0o755)
+    user.extra_env["PATH"] = f"{programs}:{os.environ['PATH']}"
     (tmp_path / "mine.fio").write_text(JOB)
     done = user.run(
         "run", "--path", str(target), "--profile", str(tmp_path / "mine.fio"), "--output", "json",

@@ -11,7 +11,6 @@ import pytest
 from tests.rigs.cli import Cli
 from tests.rigs.memory import run_diskbench, run_python
 from tests.rigs.plans import RUN_IDS, make_plan, make_step
-from tests.rigs.windows import first_on_path, program
 
 from diskbench.errors import LimitExceeded, MeasurementFailed, UserError
 from diskbench.hosts.local import LocalHost
@@ -22,13 +21,15 @@ from diskbench.hosts.local import LocalHost
 @pytest.mark.parametrize("stream", ["stdout", "stderr"])
 def test_a_command_that_prints_without_end_is_cut_off(stream: str, tmp_path: Path) -> None:
     """`uname` on the host prints without end: it is named, within 200 MiB of memory."""
-    program(tmp_path / "uname", f"exec yes endless {'>&2' if stream == 'stderr' else ''}")
+    uname = tmp_path / "uname"
+    uname.write_text(f"#!/bin/sh\nexec yes endless {'>&2' if stream == 'stderr' else ''}\n")
+    uname.chmod(0o755)
     done = run_python(
         "from diskbench.errors import LimitExceeded\n"
         "from diskbench.hosts.local import LocalHost\n"
         "try:\n    LocalHost().run('uname -a', timeout_s=60)\n"
         "except LimitExceeded as error:\n    print(error)\n",
-        env=os.environ | {"PATH": first_on_path(tmp_path)},
+        env=os.environ | {"PATH": f"{tmp_path}:{os.environ['PATH']}"},
     )
     assert "printed more than 16 MiB for one command (uname -a)" in done.out, done.err
     assert done.peak_mib < 200

@@ -6,6 +6,7 @@ import hashlib
 import io
 import json
 import logging
+import os
 import re
 import shutil
 from collections.abc import Callable, Iterator
@@ -17,7 +18,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 from tests.rigs.cli import Cli, over_ssh
 from tests.rigs.sshd import running_sshd
-from tests.rigs.windows import first_on_path, program
 
 from diskbench.errors import HostUnavailable
 from diskbench.hosts import ssh
@@ -185,7 +185,7 @@ CHANGED = """\
 at=$(printf %s "$*" | sed -n 's/.*"dir": "\\([^"]*\\).*/\\1/p')
 cp "$at/fio.json" {place}/whole; echo changed >>"$at/fio.json"; {real} "$@"
 mv {place}/whole "$at/fio.json"; exit 0"""
-PYTHON = """\
+PYTHON = """#!/bin/sh
 case "$*" in
     *'"do": "pack"'*) [ ! -e {place}/broken ] || {{ {harm}; }} ;;
 esac
@@ -203,13 +203,20 @@ def test_files_that_cannot_be_fetched_now_are_fetched_by_resume(
 ) -> None:
     """The host sends a damaged, cut, changed or no archive: it keeps the files, fio starts once."""
     programs, real = tmp_path / "programs", shutil.which("python3")
-    text = PYTHON.format(place=programs, real=real, harm=harm.format(place=programs, real=real))
-    program(programs / "python3", text)
+    programs.mkdir()
     (programs / "broken").touch()
-    counts = f'case "$*" in *job.fio) echo >>{programs}/starts ;; esac'
-    program(programs / "fio", f'{counts}\nexec {shutil.which("fio")} "$@"')
+    text = PYTHON.format(place=programs, real=real, harm=harm.format(place=programs, real=real))
+    (programs / "python3").write_text(text)
+    (programs / "python3").chmod(0o755)
+    fio = programs / "fio"
+    fio.write_text(
+        f'#!/bin/sh\ncase "$*" in *job.fio) echo >>{programs}/starts ;; esac\n'
+        f'exec {shutil.which("fio")} "$@"\n'
+    )
+    fio.chmod(0o755)
     (tmp_path / "mine.fio").write_text(JOB)
-    with running_sshd(tmp_path / "sshd", env={"PATH": first_on_path(programs)}) as server:
+    path = f"{programs}:{os.environ['PATH']}"
+    with running_sshd(tmp_path / "sshd", env={"PATH": path}) as server:
         over_ssh(user, server.config_block("box"))
         done = user.run(*run_on_box(target, tmp_path))
         assert done.returncode == 1, done.stderr

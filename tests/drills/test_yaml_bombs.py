@@ -100,21 +100,34 @@ def ended(tmp_path_factory: pytest.TempPathFactory) -> AllEnded:
     return dict(zip(texts, limited(user, lines), strict=True))
 
 
-BOMBS_EVERYWHERE = [
-    *(("matrix", name) for name in BOMBS),
-    *(("profile", name) for name in BOMBS),
-    *(("field", name) for name in FIELDS),
-    *((f"no text: {place}", kind) for place in ("matrix", "profile") for kind in KINDS),
-]
-
-
-@pytest.mark.parametrize(("place", "name"), BOMBS_EVERYWHERE)
-def test_a_yaml_bomb_or_what_is_no_text_is_refused(ended: AllEnded, place: str, name: str) -> None:
-    """A matrix, a front matter or a field has aliases of aliases, merge keys, nesting, endless
-    numbers or objects, or the file is a binary, a directory, an endless device: exit 2."""
-    found = ended[place, name]
-    out, err = found.stdout, found.stderr
-    assert found.returncode == 2, (found.returncode, err[-2000:])
+def refused(ended: Ended) -> None:
+    out, err = ended.stdout, ended.stderr
+    assert ended.returncode == 2, (ended.returncode, err[-2000:])
     assert "Traceback" not in err
     assert len(err) < 50_000
     assert not any(one in out + err for one in ("\x07", "\x1b]", "\0"))
+
+
+@pytest.mark.parametrize("name", BOMBS)
+def test_a_matrix_that_is_a_yaml_bomb_is_refused(ended: AllEnded, name: str) -> None:
+    """Aliases of aliases, merge keys, nesting, endless numbers, objects: exit 2 with the line."""
+    refused(ended["matrix", name])
+
+
+@pytest.mark.parametrize("name", BOMBS)
+def test_a_profile_whose_front_matter_is_a_yaml_bomb_is_refused(ended: AllEnded, name: str) -> None:
+    """The front matter of a profile is such a YAML bomb: the same limits."""
+    refused(ended["profile", name])
+
+
+@pytest.mark.parametrize("name", FIELDS)
+def test_a_bomb_in_a_known_field_is_refused(ended: AllEnded, name: str) -> None:
+    """Bombs in fields that a matrix or profile has: labels, axes, parameters."""
+    refused(ended["field", name])
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("command", ["matrix", "profile"])
+def test_a_file_that_is_not_text_is_refused(ended: AllEnded, kind: str, command: str) -> None:
+    """A matrix and a profile are a binary, a directory, an endless device: exit 2."""
+    refused(ended[f"no text: {command}", kind])

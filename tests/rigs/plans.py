@@ -6,12 +6,10 @@ from pathlib import Path
 from typing import Any
 
 from sqlalchemy.engine import Engine
-from ulid import ULID
 
 from diskbench.catalog.books import Books
 from diskbench.fio.profiles import parse_profile
 from diskbench.fio.steps import build_steps
-from diskbench.hosts.unit import Unit
 from diskbench.model.facts import CloudFacts, CpuFacts, DiskFacts, HostFacts
 from diskbench.model.options import RentSpec
 from diskbench.model.spec import Cell, Plan, ProfileFacts, ResolvedTarget, Step, TargetSpec
@@ -86,32 +84,6 @@ def make_plan(run_ids=RUN_IDS, *, labels=(("team", "storage"),), profile="quick"
         "space_bytes": 2**20,
     }
     return Plan(**(values | changes))
-
-
-def directory_target(place: Path) -> ResolvedTarget:
-    """A directory of test files below `place`, of a trial that has made nothing there yet."""
-    measured, trial = place / "measured", f"diskbench-{str(ULID()).lower()}"
-    measured.mkdir(exist_ok=True)
-    return ResolvedTarget(
-        kind="directory",
-        path=str(measured),
-        work_dir=f"{measured}/{trial}",
-        state_dir=f"{place}/{trial}",
-        size_bytes=2**20,
-    )
-
-
-def unit_on(target: ResolvedTarget, name: str, job: str, **changes: object) -> Unit:
-    """A step of the target's trial."""
-    unit = Unit(
-        trial_id=target.state_dir.rpartition("-")[2],
-        run_index=0,
-        name=name,
-        state_dir=target.state_dir,
-        work_dir=target.work_dir,
-        job=job,
-    )
-    return unit.model_copy(update=changes)
 
 
 def machine(cores=1, **facts):

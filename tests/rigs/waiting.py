@@ -2,18 +2,14 @@
 
 from __future__ import annotations
 
-import contextlib
 import os
 import signal
 import subprocess
 import time
 from collections.abc import Callable
-from pathlib import Path
 from typing import Any
 
-from diskbench.hosts.jobs import start_and_watch
-from diskbench.hosts.local import LocalHost
-from diskbench.hosts.unit import Unit, UnitExit, payload, start_script
+from diskbench.hosts.unit import Unit, payload, start_script
 from diskbench.ports import Host
 
 WAIT_S = 240.0
@@ -49,21 +45,6 @@ def killed_at(process: subprocess.Popen[str], text: str) -> None:
     read_until(process, text)
     os.killpg(process.pid, signal.SIGKILL)
     process.communicate()
-
-
-def watched(unit: Unit, should_stop: Any = lambda: False, **more: Any) -> UnitExit:
-    """How a unit on this machine ends."""
-    return start_and_watch(LocalHost(), unit, lambda _: None, should_stop, **more)
-
-
-def processes_of(unit: Unit) -> list[str]:
-    """The processes that carry the mark of the unit's trial, by their numbers."""
-    mark, found = f"DISKBENCH_TRIAL={unit.state_dir}".encode(), []
-    for path in Path("/proc").glob("[0-9]*/environ"):
-        with contextlib.suppress(OSError):
-            if mark in path.read_bytes().split(b"\0"):
-                found.append(path.parent.name)
-    return found
 
 
 def started(host: Host, unit: Unit) -> None:

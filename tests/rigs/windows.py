@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 BEFORE = """\
+#!/bin/sh
 if {when} && mkdir {ran} 2>/dev/null; then
 ( {action}
 ) >{ran}/said 2>&1 </dev/null
@@ -17,6 +18,7 @@ fi
 exec {real} "$@"
 """
 AFTER = """\
+#!/bin/sh
 if ! {when}; then exec {real} "$@"; fi
 {real} "$@"
 ended=$?
@@ -64,19 +66,16 @@ def in_window(directory: Path, window: Window, action: str) -> Done:
     """Put a program of the window's name into `directory`, which runs shell words once."""
     real = shutil.which(window.program)
     assert real is not None
+    directory.mkdir(exist_ok=True)
+    shim = directory / window.program
     ran = directory / f"{window.program}.ran"
-    text = (AFTER if window.after else BEFORE).format(
-        when=window.when, ran=shlex.quote(str(ran)), action=action, real=shlex.quote(real)
+    shim.write_text(
+        (AFTER if window.after else BEFORE).format(
+            when=window.when, ran=shlex.quote(str(ran)), action=action, real=shlex.quote(real)
+        )
     )
-    program(directory / window.program, text)
+    shim.chmod(0o755)
     return Done(ran)
-
-
-def program(path: Path, text: str) -> None:
-    """A program of the host's shell, in a folder that is made."""
-    path.parent.mkdir(exist_ok=True)
-    path.write_text(f"#!/bin/sh\n{text}\n")
-    path.chmod(0o755)
 
 
 def first_on_path(directory: Path) -> str:

@@ -1,11 +1,23 @@
 """A user with an empty home, a directory to measure in, and a user who rents."""
 
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from tests.drills.conftest import chaos, target, user
+from tests.rigs.chaos import Chaos, a_chaos
+from tests.rigs.cli import Cli, a_user
 
-__all__ = ["chaos", "target", "user"]
+
+@pytest.fixture
+def user(tmp_path: Path) -> Cli:
+    return a_user(tmp_path)
+
+
+@pytest.fixture
+def target(tmp_path: Path) -> Path:
+    directory = tmp_path / "target"
+    directory.mkdir()
+    return directory
 
 
 @pytest.fixture
@@ -14,3 +26,10 @@ def profile(request: pytest.FixtureRequest, tmp_path: Path) -> Path:
     path = tmp_path / "mine.fio"
     path.write_text(request.module.JOB)
     return path
+
+
+@pytest.fixture
+def renting(tmp_path: Path) -> Iterator[Chaos]:
+    """A user with a fake cloud and a lab, in which nothing may be left in the end."""
+    with a_chaos(tmp_path) as made:
+        yield made

@@ -26,9 +26,9 @@ rate_iops=200
 """
 
 
-def matrix(chaos: Chaos, kind: str = "fake", **more: object) -> str:
+def matrix(renting: Chaos, kind: str = "fake", **more: object) -> str:
     """A matrix file of the usual profile, with these fields beside its defaults."""
-    file = chaos.user.home / chaos.matrix(kind)
+    file = renting.user.home / renting.matrix(kind)
     whole = yaml.safe_load(file.read_text())
     whole["defaults"].pop("replicates")
     for field in more.get("axes", {}):  # type: ignore[attr-defined]
@@ -37,9 +37,9 @@ def matrix(chaos: Chaos, kind: str = "fake", **more: object) -> str:
     return str(file)
 
 
-def test_three_disks_are_measured_on_one_machine(chaos: Chaos) -> None:
-    user = chaos.user
-    file = matrix(chaos, "lab", reuse_host=True, axes={"volume": LAB_DISKS})
+def test_three_disks_are_measured_on_one_machine(renting: Chaos) -> None:
+    user = renting.user
+    file = matrix(renting, "lab", reuse_host=True, axes={"volume": LAB_DISKS})
     done = user.run("matrix", "run", file)
     assert done.returncode == 0, done.stderr
     found = sorted(user.json("results", "list")["runs"], key=lambda one: str(one["run_id"]))
@@ -51,27 +51,27 @@ def test_three_disks_are_measured_on_one_machine(chaos: Chaos) -> None:
     assert [one["disk_size_bytes"] for one in found] == [n << 30 for n in (1, 2, 10)]
     shown = user.call("results", "show", found[0]["run_id"], "-v").stdout
     assert "shared: cells of its matrix share" in shown
-    assert in_directories(chaos.place / "lab") == []
+    assert in_directories(renting.place / "lab") == []
 
 
 def test_a_machine_that_something_went_wrong_on_is_not_handed_on(
-    chaos: Chaos, monkeypatch: pytest.MonkeyPatch
+    renting: Chaos, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setenv(FAKE_DIR, chaos.user.extra_env[FAKE_DIR])
+    monkeypatch.setenv(FAKE_DIR, renting.user.extra_env[FAKE_DIR])
     plan_fault("disk2", "fake-1a", "access")
-    done = chaos.user.run("matrix", "run", chaos.matrix(reuse_host=True))
+    done = renting.user.run("matrix", "run", renting.matrix(reuse_host=True))
     assert done.returncode == 1, done.stderr
-    assert [one["state"] for one in chaos.cells()] == ["done", "failed"]
-    assert in_directories(chaos.place / "fake") == []
-    again = chaos.user.run("matrix", "retry", "--failed")
+    assert [one["state"] for one in renting.cells()] == ["done", "failed"]
+    assert in_directories(renting.place / "fake") == []
+    again = renting.user.run("matrix", "retry", "--failed")
     assert again.returncode == 0, again.stderr
-    runs = [one for one in chaos.user.json("results", "list")["runs"] if one["state"] == "done"]
+    runs = [one for one in renting.user.json("results", "list")["runs"] if one["state"] == "done"]
     assert len({one["machine_lease"] for one in runs}) == 2, "the second had a new machine"
 
 
-def test_a_matrix_ends_with_its_figures_and_fails_by_its_conditions(chaos: Chaos) -> None:
-    user, file = chaos.user, chaos.user.home / "junit.xml"
-    two = matrix(chaos, axes={"size": [1, 2]}, title="One GiB or two")
+def test_a_matrix_ends_with_its_figures_and_fails_by_its_conditions(renting: Chaos) -> None:
+    user, file = renting.user, renting.user.home / "junit.xml"
+    two = matrix(renting, axes={"size": [1, 2]}, title="One GiB or two")
     conditions = ["--fail-if", "read: iops < 1", "--fail-if", "read: p50 > 1ns"]
     done = user.run("matrix", "run", two, "--quiet", *conditions, "--junit", str(file))
     assert done.returncode == 1, done.stderr
@@ -93,13 +93,13 @@ def test_a_matrix_ends_with_its_figures_and_fails_by_its_conditions(chaos: Chaos
     assert (refused.returncode, "no-such-step" in refused.stderr) == (2, True), refused.stderr
 
 
-def test_replicates_go_on_until_the_interval_is_narrow_and_no_longer(chaos: Chaos) -> None:
-    (chaos.user.home / "steady.fio").write_text(AT_A_RATE)
-    done = chaos.user.run(
+def test_replicates_go_on_until_the_interval_is_narrow_and_no_longer(renting: Chaos) -> None:
+    (renting.user.home / "steady.fio").write_text(AT_A_RATE)
+    done = renting.user.run(
         "run", "--provider", "fake", "--disk", "plain", "--size", "1", "--quiet", "--profile",
         "steady.fio", "--until-ci", "90%", "--max-replicates", "14", timeout_s=300,
     )  # fmt: skip
     assert (done.returncode, "n = 10" in done.stdout) == (0, True), done.stderr
     assert "reached: within ±" in done.stdout
     assert "after 10 replicates, ±90 % was wanted" in done.stdout
-    assert len(chaos.user.json("results", "list")["runs"]) == 10
+    assert len(renting.user.json("results", "list")["runs"]) == 10

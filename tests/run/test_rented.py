@@ -36,9 +36,9 @@ FAKE = ("--provider", "fake", "--disk", "plain", "--size", "1")
 
 
 @pytest.fixture
-def user(chaos: Chaos, monkeypatch: pytest.MonkeyPatch) -> Cli:
-    monkeypatch.setenv(FAKE_DIR, chaos.user.extra_env[FAKE_DIR])
-    return chaos.user
+def user(renting: Chaos, monkeypatch: pytest.MonkeyPatch) -> Cli:
+    monkeypatch.setenv(FAKE_DIR, renting.user.extra_env[FAKE_DIR])
+    return renting.user
 
 
 def rented(user: Cli) -> list[str]:

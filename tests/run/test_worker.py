@@ -58,10 +58,10 @@ def server() -> Iterator[Server]:
 
 
 @pytest.fixture
-def user(chaos: Chaos, server: Server) -> Cli:
+def user(renting: Chaos, server: Server) -> Cli:
     """A user whose rows are in PostgreSQL, with a fake cloud that must be empty in the end."""
-    chaos.user.extra_env["DISKBENCH_DATABASE_URL"] = server.url
-    return chaos.user
+    renting.user.extra_env["DISKBENCH_DATABASE_URL"] = server.url
+    return renting.user
 
 
 class Worker:

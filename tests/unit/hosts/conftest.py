@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
-from tests.rigs.plans import directory_target, unit_on
+import ulid
 from tests.rigs.ssh_fixtures import proxy, ssh_config, sshd
 
 from diskbench.hosts import local, shell
@@ -68,10 +68,19 @@ def make_loop(tmp_path) -> Iterator[Callable[..., tuple[str, Path]]]:
 def target() -> Iterator[ResolvedTarget]:
     """A directory target whose trial has its own places; taken away afterwards. Any user may pass
     to it: below tmp_path another session of pytest, also one that a test runs, closes the way."""
+    trial = str(ulid.ULID()).lower()
     with tempfile.TemporaryDirectory(prefix="diskbench-test-") as name:
         place = Path(name)
         place.chmod(0o755)
-        made = directory_target(place)
+        measured = place / "measured"
+        measured.mkdir()
+        made = ResolvedTarget(
+            kind="directory",
+            path=str(measured),
+            work_dir=f"{measured}/diskbench-{trial}",
+            state_dir=f"{place}/diskbench-{trial}",
+            size_bytes=2**20,
+        )
         yield made
         cleanup(LocalHost(), made)
 
@@ -87,6 +96,14 @@ def make_unit(target) -> Callable[..., Unit]:
             f"rate_iops=200,200\ntime_based\nruntime={round(seconds * 1000)}ms\n"
             "write_bw_log=fio\nper_job_logs=1\nlog_avg_msec=1000\n[one]\n[two]\n"
         )
-        return unit_on(target, "000-mix", job, **changes)
+        unit = Unit(
+            trial_id=target.state_dir.rpartition("-")[2],
+            run_index=0,
+            name="000-mix",
+            state_dir=target.state_dir,
+            job=job,
+            work_dir=target.work_dir,
+        )
+        return unit.model_copy(update=changes)
 
     return make

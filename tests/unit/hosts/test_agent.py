@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import contextlib
 import json
 import os
 import signal
@@ -15,19 +16,29 @@ from pathlib import Path
 
 import pytest
 from tests.rigs.fake_host import FakeHost
-from tests.rigs.windows import first_on_path, program
 
-from diskbench.errors import MeasurementFailed
+from diskbench.errors import ConnectionLost, MeasurementFailed
 from diskbench.hosts import agent, calls
 from diskbench.hosts import unit as units
 from diskbench.hosts.disks import parse_inspection
 from diskbench.hosts.facts import gather_and_look
 from diskbench.hosts.jobs import start_and_watch
 from diskbench.hosts.local import LocalHost
+from diskbench.hosts.workspace import cleanup
 from diskbench.ports import Completed
 
 HERE = LocalHost()
 ALLOWED = {"path": "/dev/sdx", "number": "8:16", "identity": "serial", "size": 4096}
+
+
+def program(path: Path, text: str) -> None:
+    path.parent.mkdir(exist_ok=True)
+    path.write_text(f"#!/bin/sh\n{text}\n")
+    path.chmod(0o755)
+
+
+def first(directory: Path) -> str:
+    return f"{directory}:{os.environ['PATH']}"
 
 
 @pytest.mark.parametrize(
@@ -44,7 +55,7 @@ def test_only_a_rm_without_the_option_may_cross_filesystems(
 ) -> None:
     log = tmp_path / "log"
     program(tmp_path / "bin/rm", f'echo "$@" >>{log}\ncase "$*" in *--one*) {says} ;; esac; exit 1')
-    monkeypatch.setenv("PATH", first_on_path(tmp_path / "bin"))
+    monkeypatch.setenv("PATH", first(tmp_path / "bin"))
     agent.gone("/nowhere", sudo=[])
     removals = [line for line in log.read_text().splitlines() if line.startswith("-rf")]
     assert len([line for line in removals if "--one-file-system" not in line]) == plain
@@ -62,6 +73,26 @@ def test_what_changes_a_disk_or_a_mount_is_not_killed_half_done() -> None:
             found.append(ast.unparse(node))
             assert "timeout=None" in found[-1]
     assert len(found) == 7
+
+
+def test_cleanup_needs_no_kill_of_the_host(
+    make_unit: Callable[..., units.Unit], target, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    program(tmp_path / "bin/kill", f"touch {tmp_path}/called; exit 1")
+    unit, begun = make_unit(60), threading.Event()
+
+    def follow() -> None:
+        with contextlib.suppress(MeasurementFailed, ConnectionLost):
+            start_and_watch(HERE, unit, lambda _: begun.set(), lambda: False)
+
+    thread = threading.Thread(target=follow)
+    thread.start()
+    assert begun.wait(200)
+    with monkeypatch.context() as patched:
+        patched.setenv("PATH", first(tmp_path / "bin"))
+        cleanup(HERE, target)
+    thread.join(200)
+    assert not (tmp_path / "called").exists()
 
 
 # --- What the kernel and a host say
@@ -269,7 +300,7 @@ def test_what_fio_forked_is_killed_when_fio_itself_has_ended(
         "trap '' TERM; exec 3>pipe.fio\n"
         "setsid sh -c 'while :; do sleep 1; done' & exit 3",
     )
-    monkeypatch.setenv("PATH", first_on_path(tmp_path / "bin"))
+    monkeypatch.setenv("PATH", first(tmp_path / "bin"))
     unit = make_unit(60, fio_limit_s=2)
     end = start_and_watch(HERE, unit, lambda _: None, lambda: False)
     assert (end.fio_exit, end.limit) == (3, "fio")
@@ -318,7 +349,7 @@ def test_names_beyond_ascii_work_where_no_locale_has_them(
 ) -> None:
     assert Path(agent.__file__).read_text().isascii(), "it is written to the host as names are"
     program(tmp_path / "bin/python3", f'LC_ALL=nowhere exec {python_of("3.6")} "$@"')
-    monkeypatch.setenv("PATH", first_on_path(tmp_path / "bin"))
+    monkeypatch.setenv("PATH", first(tmp_path / "bin"))
     with tempfile.TemporaryDirectory(prefix="größe-") as place:
         facts, looked = gather_and_look(HERE, place, device=False, look=True)
     assert looked[-1].startswith("free ")

@@ -5,7 +5,6 @@ import tempfile
 from pathlib import Path
 
 import pytest
-from tests.rigs.windows import first_on_path, program
 
 from diskbench import errors
 from diskbench.hosts.directory import require_absolute, usable_bytes
@@ -79,8 +78,9 @@ def test_fio_itself_refuses_a_job_file_with_its_own_words_and_reads_all_in_one_s
     with pytest.raises(errors.ProfileError, match=r"refuses step b: .*nonsense"):
         parse_only(HERE, [("a", good), ("b", good + "nonsense=1\n")])
     starts, fio = tmp_path / "starts", tmp_path / "fio"
-    program(fio, f'echo >>{starts}\nexec {shutil.which("fio")} "$@"')
-    monkeypatch.setenv("PATH", first_on_path(tmp_path))
+    fio.write_text(f'#!/bin/sh\necho >>{starts}\nexec {shutil.which("fio")} "$@"\n')
+    fio.chmod(0o755)
+    monkeypatch.setenv("PATH", f"{tmp_path}:{os.environ['PATH']}")
     parse_only(HERE, [(name, "[x]\nrw=read\nsize=1m\nfilename=/tmp/x\n") for name in "abc"])
     assert len(starts.read_text()) == 1
 

@@ -8,7 +8,6 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from tests.rigs.fake_host import FakeHost
-from tests.rigs.windows import program
 
 from diskbench.errors import HostUnavailable
 from diskbench.hosts import facts as facts_of
@@ -89,12 +88,12 @@ def test_fio_is_asked_again_only_after_a_change_or_ten_minutes(monkeypatch, tmp_
     def asked(version=None):
         if version is not None:
             new = tmp_path / "new"  # as a package manager replaces it: by another file
-            program(
-                new,
-                f"echo >>{starts}\n"
+            new.write_text(
+                f"#!/bin/sh\necho >>{starts}\n"
                 f'[ "$1" = --version ] && {{ echo a wrapper; echo {version}; }}\n'
-                '[ "$1" = --enghelp ] && printf "Available IO engines:\\n\\tnull\\n"',
+                '[ "$1" = --enghelp ] && printf "Available IO engines:\\n\\tnull\\n"\n'
             )
+            new.chmod(0o755)
             new.rename(fio)
         starts.write_text("")
         facts = gather(LocalHost(), "/", device=False)

@@ -1,5 +1,6 @@
 """What the unit looks at just before fio starts: the disk may have changed since it passed."""
 
+import os
 import subprocess
 from pathlib import Path
 
@@ -16,12 +17,10 @@ from tests.rigs.disk_states import (
     swap,
     written,
 )
-from tests.rigs.loops import empty_image
-from tests.rigs.waiting import watched
-from tests.rigs.windows import first_on_path, program
 
 from diskbench.errors import MeasurementFailed, ReleaseFailed
 from diskbench.hosts.device import DeviceProof, check_device
+from diskbench.hosts.jobs import start_and_watch
 from diskbench.hosts.local import LocalHost
 from diskbench.hosts.workspace import cleanup, filesystem_uuid, make_workspace, mount_point
 from diskbench.units import MIB
@@ -46,16 +45,20 @@ def raw_unit(make_unit):
     return make
 
 
+def watch(unit):
+    return start_and_watch(HERE, unit, lambda _: None, lambda: False)
+
+
 def test_the_disk_that_passed_is_written_to(make_loop, raw_unit):
     device, image = make_loop()
-    assert watched(raw_unit(device, guard_of(device, image))).fio_exit == 0
+    assert watch(raw_unit(device, guard_of(device, image))).fio_exit == 0
     assert image.read_bytes()[: 4 * MIB].count(0) < MIB
 
 
 def untouched(image, unit, words):
     before = image.read_bytes()
     with pytest.raises(MeasurementFailed, match=words):
-        watched(unit)
+        watch(unit)
     assert image.read_bytes() == before
     assert not Path(unit.directory, "fio.json").exists()
 
@@ -63,20 +66,18 @@ def untouched(image, unit, words):
 def test_another_disk_under_the_same_name_is_refused(make_loop, raw_unit, tmp_path):
     device, image = make_loop()
     unit = raw_unit(device, guard_of(device, image))
-    other = empty_image(tmp_path / "other.img")
+    other = tmp_path / "other.img"
+    with other.open("wb") as file:
+        file.truncate(32 * MIB)
     subprocess.run(["losetup", "-d", device], check=True)
     subprocess.run(["losetup", device, str(other)], check=True)
     untouched(other, unit, "no longer answers to")
 
 
-@pytest.mark.parametrize(
-    ("changes", "words"),
-    [({"number": "7:250"}, "not 7:250"), ({"path": "/nonexistent/gone"}, "is now gone")],
-)
-def test_a_disk_of_another_number_or_that_is_gone_is_refused(make_loop, raw_unit, changes, words):
+def test_a_disk_of_another_number_is_refused(make_loop, raw_unit):
     device, image = make_loop()
-    guard = guard_of(device, image).model_copy(update=changes)
-    untouched(image, raw_unit(device, guard), words)
+    guard = guard_of(device, image).model_copy(update={"number": "7:250"})
+    untouched(image, raw_unit(device, guard), "not 7:250")
 
 
 def test_a_disk_of_another_size_is_refused(make_loop, raw_unit):
@@ -86,6 +87,12 @@ def test_a_disk_of_another_size_is_refused(make_loop, raw_unit):
         file.truncate(64 * MIB)
     subprocess.run(["losetup", "-c", device], check=True)
     untouched(image, unit, "has another size")
+
+
+def test_a_disk_that_is_gone_is_refused(make_loop, raw_unit, tmp_path):
+    device, image = make_loop()
+    guard = guard_of(device, image).model_copy(update={"path": str(tmp_path / "gone")})
+    untouched(image, raw_unit(device, guard), "is now gone")
 
 
 # --- A filesystem of our own
@@ -135,7 +142,7 @@ def test_a_filesystem_is_made_mounted_measured_and_wiped(fs_target, make_unit, k
         size_bytes=320 * MIB, mount_point=mount_point(target),
     )  # fmt: skip
     job = f"[x]\ndirectory={target.work_dir}\nrw=write\nsize=1m\nioengine=psync\n"
-    assert watched(make_unit(work_dir=target.work_dir, guards=(guard,), job=job)).fio_exit == 0
+    assert watch(make_unit(work_dir=target.work_dir, guards=(guard,), job=job)).fio_exit == 0
     cleanup(HERE, target)
     assert on_disk(target.device) == ""
     assert not Path(target.state_dir).exists()
@@ -215,24 +222,30 @@ def written_by_us(image, what):
     return data[:SWAP_HEADER_BYTES] if what == "swap" else data
 
 
-@pytest.mark.parametrize("by", ["fio", "mkfs"])
 @pytest.mark.parametrize("what", CAME)
-def test_what_came_to_the_disk_since_it_passed_keeps_fio_and_mkfs_from_it(
-    make_loop, raw_unit, fs_target, tmp_path, what, by
+def test_what_came_to_the_disk_since_it_passed_keeps_fio_from_it(
+    make_loop, raw_unit, tmp_path, what
 ):
     come, words = CAME[what]
-    if by == "fio":
-        device, image = make_loop(mib=72)
-        unit = raw_unit(device, guard_of(device, image))
-    else:
-        on_disk, image = fs_target("ext4", 72)
-        device = on_disk.device
+    device, image = make_loop(mib=72)
+    unit = raw_unit(device, guard_of(device, image))
     with come(device, image, tmp_path):
         before = written_by_us(image, what)
         with pytest.raises(MeasurementFailed, match=words):
-            watched(unit) if by == "fio" else make_workspace(HERE, on_disk)
+            watch(unit)
         assert written_by_us(image, what) == before
-    assert by == "mkfs" or not Path(unit.directory, "fio.json").exists()
+    assert not Path(unit.directory, "fio.json").exists()
+
+
+@pytest.mark.parametrize("what", CAME)
+def test_what_came_to_the_disk_since_it_passed_keeps_mkfs_from_it(fs_target, tmp_path, what):
+    come, words = CAME[what]
+    target, image = fs_target("ext4", 72)
+    with come(target.device, image, tmp_path):
+        before = written_by_us(image, what)
+        with pytest.raises(MeasurementFailed, match=words):
+            make_workspace(HERE, target)
+        assert written_by_us(image, what) == before
 
 
 @pytest.mark.parametrize("write", [signatures.write_mbr, signatures.write_gpt])
@@ -258,7 +271,9 @@ def test_a_disk_that_cannot_be_examined_is_not_written_to(
     unit = raw_unit(device, guard_of(device, image))
     for name, exit_status in (("blkid", 4), ("wipefs", 1)):
         fake = tmp_path / f"without-{name}"
-        program(fake / name, f"exit {exit_status}")
+        fake.mkdir()
+        (fake / name).write_text(f"#!/bin/sh\nexit {exit_status}\n")
+        (fake / name).chmod(0o755)
         with monkeypatch.context() as patched:
-            patched.setenv("PATH", first_on_path(fake))
+            patched.setenv("PATH", f"{fake}:{os.environ['PATH']}")
             untouched(image, unit.model_copy(update={"name": f"000-{name}"}), "cannot be examined")

@@ -7,7 +7,6 @@ import re
 from pathlib import Path
 
 import pytest
-from tests.rigs.windows import program
 
 from diskbench.hosts import agent
 from diskbench.hosts.collect import collect
@@ -29,8 +28,11 @@ def test_a_step_is_measured_with_it(
     version: str, python_of, make_unit, target, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     found = python_of(version)
+    (tmp_path / "bin").mkdir()
     said = tmp_path / "said"
-    program(tmp_path / "bin/python3", f'{found} -V >>{said} 2>&1\nexec {found} -W error "$@"')
+    shim = tmp_path / "bin" / "python3"
+    shim.write_text(f'#!/bin/sh\n{found} -V >>{said} 2>&1\nexec {found} -W error "$@"\n')
+    shim.chmod(0o755)
     monkeypatch.setenv("PATH", f"{tmp_path}/bin:/usr/sbin:/usr/bin:/sbin:/bin")
     unit = make_unit(1.2, canary_before=True)
     facts, looked = gather_and_look(HERE, target.path, device=False, look=True)

@@ -4,12 +4,12 @@ from pathlib import Path
 
 import pytest
 from tests.rigs.ailing import ailing_host
-from tests.rigs.waiting import watched
-from tests.rigs.windows import program
 
 from diskbench.errors import MeasurementFailed
 from diskbench.fio.recorded import CHECKSUM_S, parse_canary
 from diskbench.hosts import unit as units
+from diskbench.hosts.jobs import start_and_watch
+from diskbench.hosts.local import LocalHost
 from diskbench.hosts.unit import UnitExit
 
 pytestmark = pytest.mark.slow
@@ -22,11 +22,15 @@ def host(tmp_path, monkeypatch):
     return host
 
 
+def watch(unit, should_stop=lambda: False, **more):
+    return start_and_watch(LocalHost(), unit, lambda _: None, should_stop, **more)
+
+
 def test_a_sync_over_its_limit_fails_the_step_before_fio(make_unit, host, monkeypatch):
     monkeypatch.setattr(units, "SYNC_LIMIT_S", 2)
     host.hold("sync")
     with pytest.raises(MeasurementFailed, match=r"was not started .*\(sync\) did not end within"):
-        watched(make_unit(1))
+        watch(make_unit(1))
     assert host.fio_starts == 0
 
 
@@ -34,14 +38,14 @@ def test_a_canary_over_its_limit_is_left_out_and_said(make_unit, host, monkeypat
     monkeypatch.setattr(units, "CANARY_LIMIT_S", 2)
     host.hold("head")
     unit = make_unit(0.2, canary_before=True)
-    assert watched(unit).fio_exit == 0
+    assert watch(unit).fio_exit == 0
     kept = Path(unit.directory, "canary-before.txt").read_bytes()
     assert kept == b"limit 2 s\n"
     assert CHECKSUM_S not in parse_canary(kept)
 
 
 def test_a_fio_over_its_limit_is_ended_and_counts_as_hung(make_unit, host):
-    end = watched(make_unit(300, fio_limit_s=2))
+    end = watch(make_unit(300, fio_limit_s=2))
     assert (end.limit, end.stopped) == ("fio", False)
     assert end.seconds_in_fio < 200
     assert host.fio_starts == 1
@@ -56,16 +60,17 @@ def test_the_time_that_a_sync_takes_is_not_fios(make_unit, host):
         if name == "sync" and stages.count("sync") == 4:
             host.release("sync")
 
-    end = watched(make_unit(0.5, fio_limit_s=120), on_stage=on_stage)
+    end = watch(make_unit(0.5, fio_limit_s=120), on_stage=on_stage)
     assert (end.fio_exit, end.limit) == (0, None)
     assert stages.count("sync") >= 4
 
 
 def test_a_failing_sync_does_not_keep_the_cache_from_being_dropped(make_unit, host):
-    program(host.place / "bin" / "sync", "exit 1")
+    (host.place / "bin" / "sync").write_text("#!/bin/sh\nexit 1\n")
+    (host.place / "bin" / "sync").chmod(0o755)
     unit = make_unit(0.2)
     Path(unit.work_dir, "of-an-earlier-step").write_bytes(b"1")
-    assert watched(unit).fio_exit == 0
+    assert watch(unit).fio_exit == 0
     assert "method drop_caches" in Path(unit.directory, "cache.txt").read_text()
 
 

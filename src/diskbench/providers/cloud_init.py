@@ -21,7 +21,6 @@ from ulid import ULID
 
 from diskbench.errors import InvalidValue
 from diskbench.model.base import Frozen
-from diskbench.providers.error_table import refused
 from diskbench.providers.scripts import script
 
 MAX_USER_DATA_BYTES = 16_384
@@ -92,8 +91,11 @@ def user_data(guest: GuestSpec) -> str:
     written = f"#cloud-config\n{dumped}"
     size = len(written.encode())
     if size > MAX_USER_DATA_BYTES:
-        values = {"size": size, "most": MAX_USER_DATA_BYTES, "packages": len(guest.packages)}
-        raise refused("user data too large", guest=guest, **values)
+        raise InvalidValue(
+            f"the user data of {guest.hostname} has {size:,} bytes, "
+            f"more than the {MAX_USER_DATA_BYTES:,} that EC2 takes",
+            advice=f"name fewer packages than {len(guest.packages)}",
+        )
     return written
 
 

@@ -108,15 +108,15 @@ def _made(row: ErrorRow, base: dict[str, str]) -> DiskbenchError:
 def refusals(package: str) -> Callable[..., DiskbenchError]:
     """The function that makes the errors in `refusals.yaml` of a package: by the name of the rule,
     with the values that its templates name. A row has `message`, `advice`, `field` (that of the run
-    which the error is about), all templates, and `kind`, without which it is an InvalidValue."""
+    which the error is about) and `kind`, without which it is an InvalidValue."""
 
     rows = functools.cache(lambda: packaged(package, "refusals.yaml"))
 
     def refused(rule: str, /, **values: object) -> DiskbenchError:
         row = rows()[rule]
-        parts = {part: text.format(**values) for part, text in row.items() if part != "kind"}
+        message, advice = (row.get(part, "").format(**values) for part in ("message", "advice"))
         kind: type[DiskbenchError] = getattr(errors, row.get("kind", "InvalidValue"))
-        return kind(parts.pop("message"), **parts)
+        return kind(message, advice=advice, field=row.get("field", ""))
 
     return refused
 

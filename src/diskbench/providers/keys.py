@@ -20,7 +20,7 @@ from pathlib import Path
 from platformdirs import user_data_path
 from pydantic import SecretBytes, SecretStr
 
-from diskbench.errors import InvalidValue
+from diskbench.errors import HostUnavailable, InvalidValue
 from diskbench.files import private_directory
 from diskbench.model.base import Frozen
 from diskbench.model.rental import SshAccess
@@ -61,12 +61,18 @@ def load_secret(file: Path) -> SecretBytes:
             _make_secret(file)
         status = file.stat()
         if status.st_mode & 0o077 or status.st_uid not in {0, os.geteuid()}:
-            mode, user = status.st_mode & 0o777, status.st_uid
-            raise refused("secret of others", file=file, mode=mode, user=user)
+            raise InvalidValue(
+                f"{file} can be read or was made by others (mode {status.st_mode & 0o777:03o}, "
+                f"user {status.st_uid})",
+                advice=f"if no other user has read it: chmod 600 {file}; else give back what is "
+                "rented (diskbench gc), then remove it for a new one",
+            )
         return _long_enough(file.read_bytes(), str(file))
     except OSError as error:
-        values = {"file": file, "error": error, "variable": SECRET_VARIABLE}
-        raise refused("secret unusable", **values) from error
+        raise InvalidValue(
+            f"the secret {file} cannot be used: {error.strerror}",
+            advice=f"correct that, or set {SECRET_VARIABLE}",
+        ) from error
 
 
 def lease_keys(secret: SecretBytes, lease_id: str) -> LeaseKeys:
@@ -221,8 +227,10 @@ def _route(address: str) -> dict[str, str]:
     except subprocess.TimeoutExpired:
         raise refused("ssh without an answer", command=command) from None
     if done.returncode:
-        values = {"address": address, "why": done.stderr.strip(), "command": command}
-        raise refused("configuration of OpenSSH", **values)
+        raise HostUnavailable(
+            f"OpenSSH refuses its configuration for {address}: {done.stderr.strip()}",
+            advice=f"correct it until `{command}` prints a configuration",
+        )
     lines = (line.partition(" ") for line in done.stdout.splitlines())
     return {key: value for key, _, value in lines if key in _ROUTE and value not in {"", "none"}}
 
@@ -275,7 +283,8 @@ def lease_directory(lease_id: str) -> Path:
     can write, and the directory is removed.
     """
     if not _LEASE.fullmatch(lease_id):
-        raise refused("lease of others", lease_id=lease_id)
+        words = f"{lease_id!r} is not a lease of diskbench"
+        raise InvalidValue(words, advice="look at who set that tag")
     base = user_data_path("diskbench")
     if re.search(r"\s", str(base)):  # as on macOS; ssh would misread it
         base = Path.home() / ".diskbench"

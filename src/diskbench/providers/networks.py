@@ -15,7 +15,7 @@ from urllib.request import getproxies, proxy_bypass
 
 import urllib3
 
-from diskbench.errors import HostUnavailable
+from diskbench.errors import HostUnavailable, InvalidValue
 from diskbench.model.options import RentSpec
 from diskbench.providers.error_table import refused
 
@@ -62,7 +62,8 @@ def proxy_for(url: str) -> Proxy | None:
     except ValueError:
         host, port, proxy = None, None, urlsplit("")
     if host is None or proxy.scheme not in {"http", "https"}:
-        raise refused("no HTTP proxy", scheme=parts.scheme.upper())
+        advice = "set it to http://HOST:PORT, or name the host in NO_PROXY"
+        raise InvalidValue(f"{parts.scheme.upper()}_PROXY is not an HTTP proxy", advice=advice)
     login = {}
     if proxy.username is not None:
         known = f"{unquote(proxy.username)}:{unquote(proxy.password or '')}"
@@ -139,4 +140,5 @@ def ssh_cidr(spec: RentSpec, private: str | None, ask_caller: Callable[[], str])
         return check_cidr(ask_caller())
     if is_loopback(private):
         return LOOPBACK
-    raise refused("no network of SSH", private=private)
+    words = f"the network from which SSH is allowed is not known at {private}"
+    raise InvalidValue(words, advice="add --ssh-cidr")

@@ -13,6 +13,7 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from functools import partial
 
+from diskbench.errors import RentalFailed
 from diskbench.model.rental import Which
 from diskbench.ports import Host
 from diskbench.providers.aws import leases, requests
@@ -240,8 +241,10 @@ def _complete(order: AwsOrder, name: str) -> bool | Still:
         return Still("not listed yet")
     state = str(listed[0]["State"])
     if state == "error":
-        why = listed[0].get("StateMessage") or "AWS gives no reason"
-        raise refused("snapshot failed", name=name, why=why)
+        raise RentalFailed(
+            f"snapshot {name} failed: {listed[0].get('StateMessage') or 'AWS gives no reason'}",
+            advice="the usual reason is a key (--kms-key) that may not be used",
+        )
     progress = str(listed[0].get("Progress") or "")
     return True if state == "completed" else Still(f"{state} {progress}".strip())
 
@@ -251,12 +254,17 @@ def _machine(order: AwsOrder, listing: Listed) -> tuple[Item, AwsZone]:
     if not live:
         if over := leases.ended_in(listing):
             raise ended(over[-1])
-        raise refused("machine not listed", order=order)
+        words = f"EC2 lists no instance of lease {order.lease}"
+        raise RentalFailed(words, advice="start a new run")
     machine = live[0]
     place = order.details.place_of(machine)
     if place is None:
-        type_ = machine.get("InstanceType")
-        raise refused("machine in a zone without the disk", machine=machine, type=type_)
+        zone = machine["Placement"]["AvailabilityZone"]
+        raise RentalFailed(
+            f"instance {machine['InstanceId']} is a {machine.get('InstanceType')} in {zone}, where "
+            "this disk cannot be rented for it",
+            advice="start a new run",
+        )
     return machine, place
 
 
@@ -327,7 +335,10 @@ def find_stores(
         key=lambda disk: (len(disk.node), disk.node),
     )
     if len(stores) < count:
-        raise refused("fewer instance store disks", seen=len(stores), count=count)
+        raise RentalFailed(
+            f"the guest shows {len(stores)} instance store disks, not {count}",
+            advice="choose another --instance-type",
+        )
     for disk in stores[:count]:
         if abs(disk.size_bytes / _GB - size_gb) > _TOLERANCE * size_gb:
             raise refused("local disk of another size", disk=disk, size_gb=size_gb)

@@ -20,6 +20,7 @@ from diskbench.providers.aws.errors import (
     REGION_OFF,
     error_code,
     is_missing,
+    no_region,
     refused,
     translate,
 )
@@ -266,7 +267,7 @@ def _open(profile: str | None, region: str | None, endpoint: str | None) -> Aws:
     except BotoCoreError as error:
         raise translate(error, "sts:*", profile=profile) from error
     if not known:
-        raise refused("no region")
+        raise no_region()
     return Aws(session, profile, known, endpoint)
 
 

@@ -13,7 +13,6 @@ from diskbench.model.rental import Acquired, Which
 from diskbench.providers.aws import attach
 from diskbench.providers.aws.client import AwsClient
 from diskbench.providers.aws.disk_request import API, AwsMachine, AwsResolved, AwsZone
-from diskbench.providers.aws.errors import refused
 from diskbench.providers.aws.leases import (
     Item,
     describe_instance,
@@ -93,7 +92,8 @@ def _all_made(order: AwsOrder, made: Provisioned, instance: Item) -> tuple[str, 
 def _volume(order: AwsOrder, volume_id: str) -> Item:
     volume = describe_volume(order.ec2, volume_id)
     if volume is None:
-        raise refused("volume gone", volume_id=volume_id)
+        words = f"volume {volume_id} is not listed any more"
+        raise RentalFailed(words, advice="another program deleted it")
     return volume
 
 

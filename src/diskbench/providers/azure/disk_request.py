@@ -11,7 +11,7 @@ from pydantic import Field
 
 from diskbench.catalog.lookup import DiskLimits, disk_types, limits
 from diskbench.catalog.terms import with_terms
-from diskbench.errors import UnknownName
+from diskbench.errors import InvalidValue, UnknownName
 from diskbench.model.base import Frozen
 from diskbench.model.options import RentSpec
 from diskbench.model.rental import DiskSpec
@@ -123,8 +123,11 @@ def checked(requested: AzureDiskRequest, size_gib: int) -> AzureDiskRequest:
     if requested.type in DATA_ONLY:
         raise refused("no host cache", flag=flag, requested=requested)
     if size_gib > MAX_CACHED_GIB:
-        values = {"flag": flag, "size_gib": size_gib, "most": MAX_CACHED_GIB}
-        raise refused("disk too large for the cache", **values)
+        raise InvalidValue(
+            f"{flag} on {size_gib:,} GiB",
+            advice=f"Azure caches disks up to {MAX_CACHED_GIB:,} GiB",
+            field="cache",
+        )
     return requested
 
 

@@ -103,14 +103,18 @@ class AzureLookup:
                 continue
             what, found = f"{flag} {resource_id}", self.edge.find(resource_id)
             if found is None:
-                raise refused("resource gone", what=what, field=field)
+                raise InvalidValue(f"{what} is not there", advice="give its id", field=field)
             location = str(found.get("location", "")).lower().replace(" ", "")
             if location != self.region:
-                values = {"what": what, "location": location, "region": self.region}
-                raise refused("resource elsewhere", **values, field=field)
+                raise InvalidValue(
+                    f"{what} is in {location}",
+                    advice=f"give one in {self.region}, or --region {location}",
+                    field=field,
+                )
             held = at(found, "properties.diskSizeGB") or 0
             if requested.snapshot == resource_id and held > (requested.size_gib or 0):
-                raise refused("snapshot larger than the disk", what=what, held=held)
+                advice = f"add --size {held} or more"
+                raise InvalidValue(f"{what} holds {held} GiB", advice=advice, field="size")
 
     def _quota_left(self) -> dict[str, float] | None:
         """The vCPUs that the subscription's quotas still give in the region, by family and

@@ -55,8 +55,10 @@ class Offer:
     def machine(self, name: str, book: ProviderBook) -> AzureMachine:
         """Look up a size by name. Raises UnknownName, or InvalidValue for a restricted size."""
         if name in self.restricted:
-            why = self.restricted[name]
-            raise refused("machine restricted", name=name, region=self.region, why=why)
+            raise InvalidValue(
+                f"{name} is not for this subscription in {self.region}: {self.restricted[name]}",
+                advice="choose another --instance-type or --region, or ask for it in the portal",
+            )
         if name not in self.machines:
             what = f"machine size of {self.region}"
             raise UnknownName(what, name, self.machines, field="instance_type")
@@ -324,9 +326,12 @@ def with_controller(machine: AzureMachine, image: AzureImage) -> AzureMachine:
     because it has a host cache. Raises InvalidValue where they share none."""
     both = shared(machine, image)
     if not both:
-        shown, supported = _named(machine.controllers), _named(image.controllers)
-        values = {"machine": machine, "image": image, "shown": shown, "supported": supported}
-        raise refused("no driver for the disks", **values)
+        raise InvalidValue(
+            f"{machine.size} shows its disks as {_named(machine.controllers)}, and image "
+            f"{image.name} has no driver for that: it supports {_named(image.controllers)}",
+            advice="choose another --image (ubuntu supports both), or another --instance-type",
+            field="image",
+        )
     interface: Interface = "scsi" if "scsi" in both else "nvme"
     settable = image.generation == "V2" or machine.controllers == ("nvme",)
     return machine.model_copy(

@@ -14,7 +14,7 @@ from collections.abc import Iterator, Sequence
 
 from diskbench.catalog.books import Books
 from diskbench.catalog.machine_book import Cap, machine_book
-from diskbench.errors import UnknownName, did_you_mean
+from diskbench.errors import InvalidValue, UnknownName, did_you_mean
 from diskbench.model.options import RentSpec
 from diskbench.model.rental import DiskSpec, PricePart, Rental, Scope
 from diskbench.providers.gcp.client import Compute, Item, last
@@ -65,8 +65,9 @@ def typed_machine(
         hint = did_you_mean(name, known)
         advice = f"{hint}gcloud compute machine-types list shows those of a zone"
         raise UnknownName("machine type", name, known, advice=advice, field="instance_type")
-    elsewhere = ", ".join(sorted(everywhere))
-    raise refused("machine type elsewhere", name=name, where=where, elsewhere=elsewhere)
+    raise InvalidValue(
+        f"{name} is not offered in {where}", advice=f"it is in {', '.join(sorted(everywhere))}"
+    )
 
 
 def disk_zones(
@@ -80,8 +81,10 @@ def disk_zones(
         everywhere = {name: item for name, item in everywhere.items() if "region" in item}
     here = tuple(z for z in zones if (z.rpartition("-")[0] if regional else z) in everywhere)
     if not here:
-        elsewhere = ", ".join(sorted(everywhere)) or "no zone"
-        raise refused("disk type elsewhere", disk_type=disk_type, where=where, elsewhere=elsewhere)
+        raise InvalidValue(
+            f"{disk_type} is not offered in {where} (where the machine is)",
+            advice=f"it is in {', '.join(sorted(everywhere)) or 'no zone'}",
+        )
     return here
 
 
@@ -118,8 +121,12 @@ def check_support(machine: GcpMachine, requested: GcpDiskRequest) -> None:
     """Raise InvalidValue for disks that the machine does not support."""
     check_series(machine.type, machine.vcpus, requested)
     if requested.kind == "disk" and requested.count >= machine.max_disks:
-        values = {"requested": requested, "machine": machine, "room": machine.max_disks - 1}
-        raise refused("more disks than the machine takes", **values)
+        raise InvalidValue(
+            f"--count {requested.count}: {machine.type} holds {machine.max_disks - 1} disks beside "
+            "its root disk",
+            advice="ask for fewer, or choose another --instance-type",
+            field="count",
+        )
     if requested.kind == "local-ssd" and 0 < machine.bundled_ssds < requested.count:
         raise refused("more local SSDs than come with it", requested=requested, machine=machine)
 

@@ -16,7 +16,7 @@ import time
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
-from diskbench.providers.lab.places import refused
+from diskbench.errors import HostUnavailable, ReleaseFailed
 
 _CONTROL = "/dev/loop-control"
 _GET_FREE = 0x4C82
@@ -55,7 +55,10 @@ def attach(image: Path) -> LoopDevice:
             loop = _new(image, file.fileno())
     if Path("/sys/block", loop.kernel, "loop/dio").read_text("ascii").strip() != "1":
         detach(loop)
-        raise refused("no direct I/O", directory=image.parent)
+        raise HostUnavailable(
+            f"{image.parent} does not support direct I/O (tmpfs does not)",
+            advice="name a directory on a disk with DISKBENCH_LAB_DIR",
+        )
     return loop
 
 
@@ -68,8 +71,11 @@ def cut_requests(loop: LoopDevice, size_bytes: int) -> None:
         part_kib = min(size_bytes // 1024, most)
         (queue / "max_sectors_kb").write_text(f"{part_kib}", "ascii")
     except OSError as error:
-        kib = size_bytes // 1024
-        raise refused("no part size", loop=loop, kib=kib, error=error) from error
+        raise HostUnavailable(
+            f"cannot set /sys/block/{loop.kernel}/queue/max_sectors_kb to {size_bytes // 1024} KiB:"
+            f" {error.strerror}",
+            advice="the lab needs /sys mounted for writing (a privileged container)",
+        ) from error
 
 
 def find(directory: Path) -> tuple[LoopDevice, ...]:
@@ -102,7 +108,10 @@ def detach(loop: LoopDevice) -> None:
         # already belong to somebody else.
         accepted = accepted or _clear(loop)
         if time.monotonic() > deadline:
-            raise refused("loop device in use", loop=loop)
+            raise ReleaseFailed(
+                f"/dev/{loop.kernel} on {loop.image} is still in use",
+                advice=f"find what holds it: lsblk /dev/{loop.kernel}; fuser -v /dev/{loop.kernel}",
+            )
         time.sleep(0.005)  # the kernel sends no event
 
 
@@ -140,10 +149,15 @@ def _new(image: Path, handle: int) -> LoopDevice:
         except OSError as error:
             if error.errno == errno.EBUSY:  # another process was faster
                 continue
-            raise refused("loop device not attached", number=number, error=error) from error
+            raise HostUnavailable(
+                f"cannot attach /dev/loop{number}: {error.strerror}",
+                advice="the lab needs loop devices (Linux 5.8 or newer, a privileged container)",
+            ) from error
         sysfs = Path("/sys/block", f"loop{number}", "dev")
         return LoopDevice(f"loop{number}", sysfs.read_text("ascii").strip(), image)
-    raise refused("no loop device", tries=_TRIES)
+    raise HostUnavailable(
+        f"no loop device was free in {_TRIES} tries", advice="run losetup to see what uses them"
+    )
 
 
 def _free() -> int:
@@ -151,7 +165,10 @@ def _free() -> int:
         with open(_CONTROL, "rb") as control:  # noqa: PTH123 - a device, not a path to reason about
             return fcntl.ioctl(control, _GET_FREE)
     except OSError as error:
-        raise refused("no loop devices", control=_CONTROL, error=error) from error
+        raise HostUnavailable(
+            f"cannot use {_CONTROL}: {error.strerror}",
+            advice="the lab needs loop devices: modprobe loop, and root",
+        ) from error
 
 
 SECTOR_BYTES = 512

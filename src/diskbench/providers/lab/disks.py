@@ -13,12 +13,13 @@ from pathlib import Path
 
 from diskbench.catalog.bucket import LAB_CUT_BYTES, Allowance, cut_at, scaled
 from diskbench.catalog.lookup import DiskLimits
+from diskbench.errors import HostUnavailable
 from diskbench.files import write_private
 from diskbench.model.rental import DiskSpec
 from diskbench.providers.lab import devices, processes
 from diskbench.providers.lab.devices import LoopDevice
 from diskbench.providers.lab.fuse_file import mounted
-from diskbench.providers.lab.places import LeaseFolder, refused
+from diskbench.providers.lab.places import LeaseFolder
 from diskbench.providers.lab.processes import Groups
 from diskbench.providers.lab.request import (
     LabRequest,
@@ -201,7 +202,11 @@ FRONT = ".cached"
 def check_fuse(field: str = "latency") -> None:
     """Raise HostUnavailable where this machine cannot add what the option `field` asks for."""
     if not _DEVICE.exists():
-        raise refused("no FUSE", field=field, device=_DEVICE)
+        raise HostUnavailable(
+            f"--{field} needs FUSE, and there is no {_DEVICE}",
+            advice=f"modprobe fuse; a container must be given the device, or leave --{field} out",
+            field=field,
+        )
 
 
 def slow_down(
@@ -253,8 +258,10 @@ def _serve(
     except OSError:  # "transport endpoint is not connected"
         is_answered = False
     if not is_answered:
-        words = processes.last_words(log)
-        raise refused("FUSE file without an answer", purpose=purpose, file=file, words=words)
+        raise HostUnavailable(
+            f"the lab cannot add {purpose} to {file.name}: {processes.last_words(log)}",
+            advice="it needs root, loop devices and FUSE; a container must be privileged",
+        )
 
 
 def is_served(group: Path, image: Path) -> bool:

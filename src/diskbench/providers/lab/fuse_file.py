@@ -18,7 +18,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from diskbench.providers.lab.places import refused
+from diskbench.errors import ReleaseFailed
 
 MAX_WRITE = 1 << 20
 """The largest request in bytes: the kernel's own limit of 256 pages (FUSE_MAX_MAX_PAGES)."""
@@ -196,7 +196,10 @@ def unmount(path: Path) -> None:
     for image in mounted(path):
         if _LIBC.umount2(os.fsencode(image), _FORCE | _DETACH):
             error = _error(image)
-            raise refused("file not unmounted", image=image, error=error) from error
+            raise ReleaseFailed(
+                f"{image} cannot be unmounted: {error.strerror}",
+                advice=f"then unmount it: umount -f -l {image}",
+            ) from error
 
 
 def _error(image: Path) -> OSError:

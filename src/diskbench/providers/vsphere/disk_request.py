@@ -9,7 +9,7 @@ from urllib.parse import urlsplit
 
 from pydantic import Field
 
-from diskbench.errors import UnknownName
+from diskbench.errors import InvalidValue, UnknownName
 from diskbench.model.base import Frozen
 from diskbench.model.options import RentSpec
 from diskbench.model.rental import DiskSpec
@@ -114,7 +114,11 @@ def _one_of(kinds: Any, field: str, typed: str | None) -> Any:  # noqa: ANN401 -
 
 def _apart(flag: str, first: str | None, other_flag: str, second: str | None) -> None:
     if first is not None and second is not None:
-        raise refused("options apart", first=flag, second=other_flag, field=field_of(flag))
+        raise InvalidValue(
+            f"{flag} and {other_flag} do not go together",
+            advice="leave one of them out",
+            field=field_of(flag),
+        )
 
 
 class VspherePlace(Frozen):

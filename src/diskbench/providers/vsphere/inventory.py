@@ -9,7 +9,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from diskbench.errors import UnknownName
+from diskbench.errors import InvalidValue, UnknownName
 from diskbench.model.rental import Which
 from diskbench.plan.rent_options import field_of
 from diskbench.providers.skeleton.leases import Tagged
@@ -57,15 +57,21 @@ def named_or_only(kind: str, items: Sequence[Item], typed: str | None) -> Item:
         if not matches:
             raise UnknownName(kind, typed, [item.name for item in items], field=field_of(flag))
         if len(matches) > 1:
-            values = {"count": len(matches), "kind": kind, "typed": typed, "field": field_of(flag)}
-            raise refused("several of a name", **values, ids=", ".join(one.id for one in matches))
+            ids = ", ".join(item.id for item in matches)
+            raise InvalidValue(
+                f"{len(matches)} of the {kind}s are called {typed!r}",
+                advice=f"name one by id: {ids}",
+                field=field_of(flag),
+            )
         return matches[0]
     if len(items) == 1:
         return items[0]
     if not items:
         raise refused("nothing of the kind is seen", kind=kind)
-    names = ", ".join(sorted(item.name for item in items))
-    raise refused("more than one", kind=kind, names=names, flag=flag)
+    raise InvalidValue(
+        f"more than one {kind}: {', '.join(sorted(item.name for item in items))}",
+        advice=f"name one with {flag}",
+    )
 
 
 DATASTORE = (

@@ -10,7 +10,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from functools import partial
 from typing import Any
 
-from diskbench.errors import UnknownName
+from diskbench.errors import InvalidValue, UnknownName
 from diskbench.providers.networks import is_loopback
 from diskbench.providers.vsphere.client import Item, Ref, Vsphere, moid
 from diskbench.providers.vsphere.disk_request import (
@@ -91,7 +91,7 @@ def _datastore(
     if not _usable(chosen):
         mode = chosen.values.get("summary.maintenanceMode") or "normal"
         why = "not accessible" if mode == "normal" else f"in maintenance ({mode})"
-        raise refused("datastore not usable", datastore=chosen, why=why)
+        raise InvalidValue(f"datastore {chosen.name} is {why}", advice="choose another --datastore")
     return chosen, None
 
 
@@ -108,8 +108,12 @@ def _check_room(datastore: Item, template: Template, requested: VsphereDiskReque
     swap = int(requested.memory_gib * GIB)
     need = requested.size_gib * requested.count * GIB + template.size_bytes + swap
     if need > free - capacity * _RESERVE:
-        sizes = {"free": format_bytes(free), "need": format_bytes(need), "reserve": _RESERVE}
-        raise refused("datastore too full", datastore=datastore, **sizes)
+        raise InvalidValue(
+            f"datastore {datastore.name} has {format_bytes(free)} free, "
+            f"{format_bytes(need)} are needed: disk, the machine's own disk and its swap file, and "
+            f"{_RESERVE:.0%} stay free",
+            advice="give a smaller --size or less --memory, or choose another --datastore",
+        )
     largest = getattr(datastore.values.get("info"), "maxVirtualDiskCapacity", None)
     if largest and requested.size_gib * GIB > largest:
         raise refused(
@@ -132,9 +136,10 @@ def _compute(
     if typed.cluster is not None:
         chosen = named_or_only("cluster", computes, typed.cluster)
         if chosen not in reaching:
-            values = {"cluster": chosen, "datastore": datastore}
-            names = ", ".join(item.name for item in reaching) or "nowhere"
-            raise refused("cluster without the datastore", **values, reaching=names)
+            raise InvalidValue(
+                f"{chosen.name} does not reach datastore {datastore.name}",
+                advice=f"reached from {', '.join(i.name for i in reaching) or 'nowhere'}",
+            )
     else:
         chosen = named_or_only("cluster", reaching, None)
     pool = _pool(vsphere, chosen, typed.resource_pool)
@@ -199,8 +204,10 @@ def _folder(vsphere: Vsphere, datacenter: Item, typed: str | None) -> VspherePla
     if len(matches) == 1:
         return _place(matches[0])
     if matches:
-        paths = ", ".join(sorted(map(path, matches)))
-        raise refused("several folders of a name", count=len(matches), typed=typed, paths=paths)
+        raise InvalidValue(
+            f"{len(matches)} folders are called {typed!r}",
+            advice=f"give one by its path: {', '.join(sorted(path(item) for item in matches))}",
+        )
     raise UnknownName("folder", typed, [path(item) for item in folders])
 
 
@@ -299,8 +306,11 @@ def provisioned(
     else:
         return requested
     if typed not in {None, "thin"}:
-        values = {"typed": typed, "datastore": datastore, "kind": kind, "where": where}
-        raise refused("disks made otherwise", **values, advice=advice)
+        raise InvalidValue(
+            f"--provisioning {typed}: datastore {datastore.name} is {kind}, {where}",
+            advice=advice,
+            field="provisioning",
+        )
     return requested.model_copy(update={"provisioning": made_as})
 
 

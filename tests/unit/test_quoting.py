@@ -10,6 +10,7 @@ import zlib
 import pytest
 
 from diskbench.hosts.calls import request
+from diskbench.hosts.shell import assignments
 from diskbench.ssh_command import ssh_command
 
 HOSTILE = ["a b", "$(id)", "`id`", "a'b", 'a"b', "a;b", "a\\b", "*", "~", "a\nb", "-x"]
@@ -32,3 +33,10 @@ def test_a_value_of_a_request_is_what_the_host_reads(
 def test_a_word_of_an_ssh_command_stays_one(text: str) -> None:
     line = ssh_command("host", text, user="me", config=text)
     assert shlex.split(line) == ["ssh", "-F", text, "me@host", text]
+
+
+@pytest.mark.parametrize("text", HOSTILE)
+def test_a_value_that_is_put_before_a_script_is_what_it_reads(text: str) -> None:
+    script = assignments({"value": text}) + 'printf %s "$value"'
+    read = subprocess.run(["sh", "-c", script], capture_output=True, text=True, check=True)
+    assert read.stdout == text

@@ -11,8 +11,9 @@ from hypothesis import strategies as st
 from tests.rigs.synthetic import Noise, flat, settling, steps
 
 from diskbench.analysis.phases import step_phases
-from diskbench.analysis.steady import steady
+from diskbench.analysis.steady import ROUND_S, ROUNDS, last_rounds, steady
 from diskbench.analysis.unsteady import dips, drift, two_latencies, two_modes, two_modes_of_runs
+from diskbench.model.phase import Phase
 
 
 @pytest.mark.parametrize(
@@ -133,3 +134,11 @@ def test_noise_about_one_level_is_none_of_them(phi, sd):
 @pytest.mark.parametrize("name", [name for name in rates_series.UNSTEADY if "false" in name])
 def test_false_alarms_are_at_most_one_in_twenty(name):
     assert all(hits <= of / 20 for hits, of in rates_series.UNSTEADY[name]())
+
+
+def test_one_phase_is_steady_only_where_the_rule_holds_of_its_rounds():
+    level = [Phase(kind="level", start_s=0, end_s=ROUNDS * ROUND_S)]
+    flat_rounds, rising = [1000.0] * ROUNDS, [1000.0 + 200.0 * at for at in range(ROUNDS)]
+    for rounds, state in ((flat_rounds, "steady"), (rising, "not steady")):
+        seconds = np.repeat(rounds, ROUND_S).tolist()
+        assert last_rounds(seconds, level).state == state

@@ -240,6 +240,14 @@ def test_accounts_networks_and_the_words_of_errors_are_never_told(database):
     assert "AccessDenied" in "".join(texts().values())
 
 
+@pytest.mark.parametrize("options", [(), ("--anonymous",)])
+def test_an_interrupted_run_says_how_many_of_its_planned_steps_were_measured(database, options):
+    measured(database, [1.0])
+    execute(database, run.update().values(state="interrupted"))
+    assert publish(*options) == 0
+    assert "interrupted: 1 of 2 steps measured" in "".join(texts().values())
+
+
 def test_an_anonymous_site_names_no_host_no_path_and_no_label(database):
     measured(database, [1.0], disk="gp2", labels=[("team", "storage-people")])
     measured(database, [2.0], campaign=1, rented=False, labels=[("team", "storage-people")])

@@ -2,11 +2,8 @@
 
 from diskbench.model import spec
 from diskbench.model.facts import CpuFacts, DiskFacts, HostFacts, MountFacts
-from diskbench.model.options import RentSpec
-from diskbench.model.rental import DiskSpec, Rental, Scope
 from diskbench.model.result import Measurement, StepResult
 from diskbench.model.spec import Cell, Plan, ProfileFacts, ResolvedTarget, Step
-from diskbench.providers.options import EmulationOptions
 from diskbench.units import GIB
 
 FACTS = HostFacts(
@@ -90,13 +87,3 @@ def result(one: Step, *rows: Measurement, **more: object) -> StepResult:
         "fio_version": "fio-3.33", "measurements": rows, "seconds_in_fio": 8.0,
     }  # fmt: skip
     return StepResult.model_validate(values | more)
-
-
-def rented(disk_type="gp2", size_gib=20, *, cloud="aws", time_scale=1.0, **disk):
-    """What a subject has of a rented disk."""
-    spec = RentSpec(lab=EmulationOptions(time_scale=time_scale))
-    rental = Rental(
-        scope=Scope(provider="lab"), spec=spec, cloud=cloud,
-        offer="a machine", disk=DiskSpec(type=disk_type, size_gib=size_gib, **disk),
-    )  # fmt: skip
-    return {"offer": rental.offer, "plan": plan().model_copy(update={"rental": rental})}

@@ -121,16 +121,15 @@ def _of_disk(
         return reason, run_again(subject, max(RUNS, len(subject.run_ids)))
     if fell:
         return _replicates(subject, "burst credit ran out")
-    expected = subject.plan.expectation if subject.plan else None
-    if (beyond := expected.beyond if expected else None) is not None and not any(
+    if subject.beyond is not None and not any(
         stretch.kind == "baseline" or stretch.limiter.name == "credit"
         for verdict in verdicts
         for stretch in verdict.stretches
     ):  # no step reached what lasts: go beyond the credit, by this profile for longer or another
         reason = "the run ended before the burst credit did; to measure the sustained rate"
         profile = shlex.quote(subject.profile_typed or subject.profile)
-        same = "" if "--profile" in beyond.flags else f"--profile {profile}"
-        return reason, _run(subject.target_flags, same, beyond.flags)
+        same = "" if "--profile" in subject.beyond.flags else f"--profile {profile}"
+        return reason, _run(subject.target_flags, same, subject.beyond.flags)
     limits = {verdict.stands_for.limiter.name for verdict in verdicts}
     if _has(verdicts, doubts.OTHER_DISK.code) or "fixed-limit" in limits:
         return "find out whose limit this is", f"diskbench identify {subject.shown_id}"

@@ -8,12 +8,16 @@ from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 
+from diskbench.catalog.charges import disk_limits
 from diskbench.catalog.cost import TrialCost
+from diskbench.catalog.lookup import DiskLimits
+from diskbench.model.expectation import BeyondCredit
 from diskbench.model.facts import DiskFacts, HostFacts
 from diskbench.model.ids import LAST, short
 from diskbench.model.result import StepAudit
 from diskbench.model.run import Mark, Run
-from diskbench.model.spec import Plan
+from diskbench.model.spec import Plan, Search
+from diskbench.model.threshold import Threshold
 from diskbench.parallel import grouped
 from diskbench.plan.rent_options import words as rent_words
 from diskbench.report.assemble.words import row_id, utc_moment
@@ -59,22 +63,28 @@ class Subject:
     """The flags that select the same target, for the proposed next command."""
     trial_flags: str = ""
     """The other flags of the trial: profile parameters and labels."""
+    runs_planned: int = 1
+    """The requested number of runs on one machine and disk."""
     offer: str = ""
     """The rented machine and disk, of which there are others; empty: nothing was rented."""
     promise: str = ""
     """What the rented disk promises, or what its owner expects; empty: unknown."""
+    limits: DiskLimits | None = None
+    """Those of the rented disk; None where no catalogue lists it."""
+    time_scale: float = 1.0
+    """By how much the lab divides the credit of a real disk."""
     shared: bool = False
     """Whether other trials used the rented machine as well."""
     trial_id: str = ""
+    steps_planned: int | None = None
+    """Steps of one run; None if unknown, as for a loop."""
+    beyond: BeyondCredit | None = None
+    """The load that outlasts the credit of its disk; None if none falls or is known."""
     disk_is_named: bool = False
     """Whether the disk of an imported run was named (`--as-disk`, `--promise`)."""
-    plan: Plan | None = None
-    """None of imported runs."""
-
-    @property
-    def runs_planned(self) -> int:
-        """The requested number of runs on one machine and disk."""
-        return self.plan.cell.runs if self.plan else 1
+    thresholds: tuple[Threshold, ...] = ()
+    """What the figures must meet: the thresholds of the profile, and those of the user."""
+    search: Search | None = None
 
     @property
     def shown_id(self) -> str:
@@ -93,6 +103,7 @@ def subject_of_plan(plan: Plan) -> Subject:
     """The subject of a planned, running or just finished trial."""
     facts, rental, expected = plan.facts, plan.rental, plan.cell.promise
     owned = expected.words() if expected else ""
+    disk = rental.disk if rental and rental.disk and rental.disk.count == 1 else None
     return Subject(
         profile=plan.profile.name,
         title=plan.profile.title,
@@ -106,11 +117,17 @@ def subject_of_plan(plan: Plan) -> Subject:
         marks=("emulated",) if plan.emulated else (),
         target_flags=shlex.join(_target_words(plan)),
         trial_flags=_trial_flags(plan),
+        runs_planned=plan.cell.runs,
         offer=rental.offer if rental else "",
         promise=rental.promise_words if rental else owned,
+        limits=disk_limits(rental.catalogue, disk) if rental and disk else None,
+        time_scale=rental.spec.time_scale if rental else 1.0,
         shared=rental is not None and plan.machine is not None,
+        steps_planned=None if plan.loop or plan.search else len(plan.steps),
         profile_typed=plan.cell.profile,
-        plan=plan,
+        thresholds=plan.conditions,
+        search=plan.search,
+        beyond=plan.expectation.beyond if plan.expectation else None,
     )
 
 

@@ -19,7 +19,6 @@ from diskbench.analysis.shown import (
 )
 from diskbench.analysis.verdict import figure_words
 from diskbench.catalog.bucket import Allowance, capacity, lasts_s, scaled
-from diskbench.catalog.charges import disk_limits
 from diskbench.model.doubts import OTHER_DISK
 from diskbench.model.expectation import DiskPrice
 from diskbench.model.phase import StepPhases
@@ -172,11 +171,10 @@ class Facts:
         if fall.after.limiter.name != "credit":
             fell = f"{fall.at} it fell from {_figure(fall.before)} to {_figure(fall.after)}"
             return (f"{fell}: {BECAUSE[fall.after.limiter.name]}.",)
-        bucket, plan = self._bucket, self.subject.plan
-        if bucket is None or plan is None or plan.rental is None:
+        bucket, scale = self._bucket, self.subject.time_scale
+        if bucket is None:
             of = "A disk of this kind earns credit at its baseline rate and spends it above that "
             return (f"{of}rate. {fall.at} the credit was used up, and the disk kept its baseline.",)
-        scale = plan.rental.spec.time_scale
         own = scaled(bucket, time_scale=scale)
         held = capacity(own)
         baseline, real = format_iops(bucket.baseline), format_iops(bucket.capacity or 0.0)
@@ -197,11 +195,7 @@ class Facts:
     @property
     def _bucket(self) -> Allowance | None:
         """The disk's bucket of I/O credit; None if it has none."""
-        rental = self.subject.plan.rental if self.subject.plan else None
-        if rental is None or rental.disk is None or rental.disk.count != 1:
-            return None
-        limits = disk_limits(rental.catalogue, rental.disk)
-        pools = limits.pools if limits else ()
+        pools = self.subject.limits.pools if self.subject.limits else ()
         return next((of for pool in pools if (of := pool.iops) is not None and capacity(of)), None)
 
     def _bought(self) -> str:

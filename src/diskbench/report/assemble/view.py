@@ -107,10 +107,9 @@ class View(Facts):
         if word is None:
             return ""
         steps = {(row.run_id, row.step_index) for row in self.measurements if row.scope == "step"}
-        plan = subject.plan
-        if plan is None or plan.loop or plan.search:
+        if subject.steps_planned is None:
             return f"{word}: {counted(len(steps), 'step')} measured"
-        planned = len(plan.steps) * max(1, len(subject.run_ids))
+        planned = subject.steps_planned * max(1, len(subject.run_ids))
         return f"{word}: {len(steps)} of {planned} steps measured"
 
     @property
@@ -170,13 +169,12 @@ class View(Facts):
     @cached_property
     def thresholds(self) -> tuple[ThresholdLine, ...]:
         """Whether the figures meet what the profile and the user ask."""
-        asked = self.subject.plan.conditions if self.subject.plan else ()
-        return threshold_lines(asked, self.lines, self.verdicts, self.slas)
+        return threshold_lines(self.subject.thresholds, self.lines, self.verdicts, self.slas)
 
     @cached_property
     def slas(self) -> tuple[Sla, ...]:
         """The results of the search of each run, where its profile makes one."""
-        search = self.subject.plan.search if self.subject.plan else None
+        search = self.subject.search
         if search is None:
             return ()
         saturated = {w.step for w in self.warnings if w.code == SATURATED.code and w.step}
@@ -185,7 +183,7 @@ class View(Facts):
 
     @property
     def sla_lines(self) -> tuple[str, ...]:
-        search = self.subject.plan.search if self.subject.plan else None
+        search = self.subject.search
         return tuple(sla_words(sla, search) for sla in self.slas) if search else ()
 
     @property

@@ -12,22 +12,18 @@ from typing import Any, TypeVar
 
 from diskbench.model.doubts import Reason
 from diskbench.model.history import Configuration
-from diskbench.model.options import RentSpec, access_fields
-from diskbench.model.rental import Rental
+from diskbench.model.options import access_fields
 from diskbench.model.result import Warning as StepWarning
 from diskbench.model.run import AskedRun, Run
-from diskbench.model.spec import Cell, Plan
 from diskbench.model.verdict import Verdict
 from diskbench.parallel import grouped
 from diskbench.plugins import known_plugin
-from diskbench.providers.options import EmulationOptions
 from diskbench.report.assemble.view import View
 from diskbench.results.history import by_subject, key_of
 from diskbench.results.trial_figures import Fields
 from diskbench.results.trial_figures import words as words_of
 
 Doubt = TypeVar("Doubt", Reason, StepWarning)
-Record = TypeVar("Record", Plan, Cell, Rental)
 LEFT_OUT = "left out"
 _KEPT = frozenset({
     "provider", "profile", "job", "region", "instance_type", "disk", "size", "count", "filesystem",
@@ -36,11 +32,6 @@ _KEPT = frozenset({
 """Fields of a subject that say what was measured and do not identify its owner."""
 _KEPT_OWN = frozenset({"cache", "time_scale"})
 """Provider options of that kind: `lab.time_scale`."""
-_KEPT_OF_PLANS = frozenset({
-    *("cell", "rental", "profile", "search", "expectation", "run_ids", "trial_id"),  # of a plan
-    *("runs", "fail_if", "provider"), *("cloud", "disk", "spec"),  # of a cell; of a rental
-})  # fmt: skip
-"""Fields of a plan, its cell and its rental that a page's sentences are made from."""
 _NEVER = access_fields() | {"endpoint", "ca_file", "image", "snapshot"}
 _OF_RUN = (
     "address", "hostname", "target_path", "target_device", "target_identity", "evidence_url",
@@ -138,9 +129,7 @@ def scrubbed_trial(
         runs.append(replace(run, error=error, advice="", evidence=place, audit=scrub(run.audit)))
     return replace(
         trial,
-        subject=replace(
-            subject, **shown, target_flags="", trial_flags="", plan=_bare_plan(subject.plan)
-        ),
+        subject=replace(subject, **shown, target_flags="", trial_flags=""),
         runs=tuple(runs),
         warnings=tuple(map(scrubbed_doubt, trial.warnings)),
         verdicts=tuple(map(scrubbed_verdict, trial.verdicts)),
@@ -149,22 +138,6 @@ def scrubbed_trial(
         job=scrub(trial.job),
         again="",
     )
-
-
-def _bare_plan(plan: Plan | None) -> Plan | None:
-    """A plan without anything that its page's sentences do not need: no target, address or name."""
-    if plan is None:
-        return None
-    scale = plan.rental.spec.time_scale if plan.rental else 1.0
-    spec = RentSpec(lab=EmulationOptions(time_scale=scale))
-    rental = _bare(plan.rental, spec=spec) if plan.rental else None
-    return _bare(plan, cell=_bare(plan.cell), rental=rental)
-
-
-def _bare(of: Record, **instead: object) -> Record:
-    """A record with None in the place of each field that is not in _KEPT_OF_PLANS."""
-    hidden = dict.fromkeys(type(of).model_fields.keys() - _KEPT_OF_PLANS)
-    return of.model_copy(update=hidden | instead)
 
 
 def private_trial(trial: View, machine: str) -> View:

@@ -7,7 +7,7 @@ from tests.unit.report import reported
 from tests.unit.report.made import plan, row
 
 from diskbench.model.doubts import DOUBTS
-from diskbench.model.expectation import BeyondCredit, PlanExpectation
+from diskbench.model.expectation import BeyondCredit
 from diskbench.model.result import Warning  # noqa: A004 - the field's word
 from diskbench.report.assemble.lines import grouped_warnings, lines
 from diskbench.report.assemble.next_step import REPLICATES, for_hosts, next_step
@@ -27,13 +27,9 @@ def judged(*stretches: tuple[str, str], doubts: tuple[str, ...] = (), weight: st
     return reported.verdict(*levels, reasons=reasons)
 
 
-def proposed(
-    *verdicts, profile="quick", codes=(), runs=1, typed=(), beyond=None, **subject
-) -> tuple[str, str]:
-    expected = PlanExpectation.model_construct(beyond=beyond)
-    planned = plan(profile=profile, runs=runs, **dict(typed))
-    told = subject_of_plan(planned.model_copy(update={"expectation": expected}))
-    made = dataclasses.replace(told, **{"state": "done", **subject})
+def proposed(*verdicts, profile="quick", codes=(), runs=1, typed=(), **subject) -> tuple[str, str]:
+    planned = subject_of_plan(plan(profile=profile, runs=runs, **dict(typed)))
+    made = dataclasses.replace(planned, **{"state": "done", **subject})
     warnings = grouped_warnings([Warning(code=code, message="m") for code in codes])
     return next_step(made, lines([row()]), warnings, verdicts)
 

@@ -4,13 +4,26 @@ import re
 from dataclasses import replace
 
 import pytest
-from tests.unit.report.made import plan, rented
+from tests.unit.report.made import plan
 from tests.unit.report.reported import DOUBT, fallen, group, judged, reported, trial, verdict
 
+from diskbench.catalog.charges import disk_limits
+from diskbench.catalog.lookup import limits
+from diskbench.model.options import RentSpec
+from diskbench.model.rental import DiskSpec, Rental, Scope
 from diskbench.model.verdict import LIMITER_WORDS
+from diskbench.providers.options import EmulationOptions
 from diskbench.report.assemble.report_view import many_sentences
 from diskbench.report.assemble.subject import subject_of_plan
 from diskbench.report.assemble.summary import BECAUSE
+
+
+def rented(disk_type="gp2", size_gib=20, *, cloud="aws", **disk):
+    rental = Rental(
+        scope=Scope(provider="lab"), spec=RentSpec(lab=EmulationOptions()), cloud=cloud,
+        offer="a machine", disk=DiskSpec(type=disk_type, size_gib=size_gib, **disk),
+    )  # fmt: skip
+    return {"offer": rental.offer, "limits": disk_limits(rental.catalogue, rental.disk)}
 
 
 def at(kind, iops, limiter="disk-iops", step="s"):
@@ -51,7 +64,7 @@ def test_a_disk_without_a_bucket_has_no_headline(disk):
 
 GP2 = {
     "offer": "m7i.large with gp2 of 20 GiB", "promise": "100 IOPS, bursts to 3,000 for 31 min",
-    "plan": rented()["plan"],
+    "limits": limits("aws", "gp2", 20),
 }  # fmt: skip
 
 
@@ -105,7 +118,7 @@ def test_why_it_slowed_down_is_told_with_the_bucket_of_the_disk():
     spent, earned = told(fallen()).slowed
     assert figures(spent)[:4] == ["100", "5,400,000", "3,000", "31"]
     assert "from empty to full takes 15 h" in earned
-    scaled, _ = told(fallen(), promised=rented(time_scale=60.0)).slowed
+    scaled, _ = told(fallen(), promised=GP2 | {"time_scale": 60.0}).slowed
     assert figures(scaled)[1:4] == ["90,000", "5,400,000", "60"], "what a real one holds"
 
 

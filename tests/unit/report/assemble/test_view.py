@@ -9,9 +9,10 @@ from pathlib import Path
 
 import pytest
 from rich.console import Console
-from tests.unit.report.made import plan, rented
+from tests.unit.report.made import plan
 from tests.unit.report.reported import PRICE, fallen, judged, report, trial, verdict
 
+from diskbench.catalog.lookup import limits
 from diskbench.model.result import Warning as Doubt
 from diskbench.report.assemble.subject import subject_of_plan
 from diskbench.report.page import markdown as markdown_module
@@ -78,7 +79,8 @@ def test_facts_doubts_promise_and_words_are_the_same_on_every_surface():
 
 
 def test_what_was_seen_of_burst_and_baseline_stands_on_every_surface():
-    made, promised = full(), rented() | {"offer": "m5 with gp2", "promise": "100 IOPS"}
+    promised = {"offer": "m5 with gp2", "promise": "100 IOPS", "limits": limits("aws", "gp2", 20)}
+    made = full()
     burst = (verdict(judged(3000.0, 3000.0, kind="burst")),)
     view = replace(made, subject=replace(made.subject, **promised), verdicts=burst)
     assert view.headline == "burst of 3,000 IOPS; baseline not measured (promised: 100 IOPS)"

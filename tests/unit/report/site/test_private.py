@@ -1,16 +1,9 @@
 """What a published site leaves out, and the names of its files."""
 
 from tests.rigs.runs import bare_run
-from tests.unit.report.made import plan
 
 from diskbench.model.run import AskedRun
-from diskbench.report.site.private import (
-    _bare_plan,
-    numbered,
-    private_fields,
-    scrubbed,
-    secrets_of,
-)
+from diskbench.report.site.private import numbered, private_fields, scrubbed, secrets_of
 from diskbench.report.site.published_evidence import safe_name
 
 
@@ -60,13 +53,3 @@ def test_a_safe_name_has_no_dot_but_those_of_its_endings() -> None:
     assert safe_name("x.php.b_bw.1.log", packed=True) == "x_php_b_bw_1_log.txt.zst"
     assert safe_name("FIO.JSON", packed=False) == "FIO.json"
     assert safe_name("..", packed=False) == "file.txt"
-
-
-def test_a_plan_keeps_nothing_but_what_sentences_of_a_page_need():
-    whole = plan(notes=("on vpn.example",))
-    bare = _bare_plan(whole)
-    assert bare is not None
-    assert (bare.target, bare.facts, bare.notes, bare.cell.labels) == (None,) * 4
-    assert (bare.cell.runs, bare.conditions, bare.run_ids) == (
-        whole.cell.runs, whole.conditions, whole.run_ids
-    )  # fmt: skip

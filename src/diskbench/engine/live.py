@@ -47,7 +47,9 @@ class Typed:
 
 def check_live(cell: Cell, books: Books, typed: Typed) -> tuple[list[Finding], Recording]:
     """The findings of a provider on a rental that was not made, and the recording of all calls.
-    Raises UserError for a cell that no run would accept, before any call."""
+
+    Raises UserError for a cell that no run would accept, before any call.
+    """
     with Providers() as providers:
         renter = providers.renter(cell.provider)
         if not isinstance(renter, Rehearses):

@@ -49,8 +49,10 @@ def enrol(database: sa.Engine, executor_id: str) -> None:
 def is_alive(executor: Executor, *, hostname: str, silence: float = DEAD_AFTER_S) -> bool:
     """Whether the process of an executor's row still exists, as far as can be known from here: one
     of another machine is dead after `silence` seconds without a beat, by the database's clock.
+
     Equal host names do not prove that two machines are the same: clones share a name, and so do
-    containers on a host's network. Where boot id and pid namespace are equal, the pid decides."""
+    containers on a host's network. Where boot id and pid namespace are equal, the pid decides.
+    """
     # Boot id and pid namespace stand before the start.
     here, there = (text.rpartition("/")[0] for text in (_own_start(), executor.process_started))
     if (executor.hostname, there) == (hostname, here):
@@ -106,8 +108,10 @@ def forget_dead(database: sa.Engine) -> None:
 def process_started(pid: int) -> str | None:
     """When process `pid` of this machine started: the boot's id, the namespace of pids that it is
     counted in, and clock ticks since the boot.
+
     None when there is no such process (or it is a zombie). From proc(5), field 22 of
-    /proc/PID/stat; without /proc a process is known by its existence alone."""
+    /proc/PID/stat; without /proc a process is known by its existence alone.
+    """
     try:
         stat = Path(f"/proc/{pid}/stat").read_text()
         boot = Path("/proc/sys/kernel/random/boot_id").read_text().strip()

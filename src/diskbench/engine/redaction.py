@@ -1,7 +1,9 @@
 """Removes what is private from a recording: secrets, tokens, account numbers, addresses, names.
+
 Each removed value is replaced by a numbered one of the same form, the same everywhere in one
 recording, so that a recording can still be replayed. What is private in any cloud stands here, what
-is private in one cloud only stands in the `redaction` of its plugin."""
+is private in one cloud only stands in the `redaction` of its plugin.
+"""
 
 from __future__ import annotations
 

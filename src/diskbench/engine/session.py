@@ -133,8 +133,10 @@ class Session:
     def close(self) -> None:
         """Close the connections to hosts, stop the workflow engine, remove this process from the
         executors, end the sessions at the clouds, and close the database.
+
         A process whose workflow still runs after that, in the middle of a call to a cloud, stays
-        among the executors until it exits: no other process takes over its trials before."""
+        among the executors until it exits: no other process takes over its trials before.
+        """
         with self._lock:
             hosts = list(self.hosts.values())
             self.hosts.clear()
@@ -165,8 +167,10 @@ def open_session(
     """Open database, evidence store and catalogue, and register this process as an executor with a
     heartbeat. `books` and `providers` are those that the caller has opened already; the session
     closes the providers.
+
     Raises StoreUnavailable when a store cannot be used, InvalidValue for a refreshed catalogue that
-    cannot be read."""
+    cannot be read.
+    """
     timing = timing or Timing()
     books = books or open_books()
     with timing.span("open stores"):

@@ -41,10 +41,12 @@ _ENDED = "'diskbench results list' and 'diskbench matrix status' show finished w
 @dataclass(frozen=True)
 class OngoingWork:
     """One trial, cell or matrix that runs, waits, or was abandoned.
+
     A trial outside a matrix has only a `plan` and its `owner`; a cell has `cell` and `campaign`; a
     matrix has only `campaign`. `id` is the id that every command prints: of a trial and of a cell
     that began, the trial's id; of a cell that has not begun, MATRIX/POSITION; of a matrix, the
-    matrix's id."""
+    matrix's id.
+    """
 
     id: str
     plan: Plan | None = None
@@ -55,8 +57,10 @@ class OngoingWork:
 
 def find_work(database: sa.Engine, names: Sequence[str]) -> list[OngoingWork]:
     """The unfinished work that `names` mean, each item once, in the order of the names.
+
     Raises UnknownName, and InvalidValue for an empty name, for one that fits several, and for what
-    has ended."""
+    has ended.
+    """
     work, known = _all_work(database)
     meanings = [_meant(database, name, known) for name in names]
     return [work[name] for name in dict.fromkeys(meaning.stands_for for meaning in meanings)]
@@ -124,8 +128,10 @@ def abandoned_work(
 ) -> tuple[list[Plan], list[CampaignRow]]:
     """The trials and the matrices to resume that `names` mean (engine/work.py); a cell means its
     matrix.
+
     Raises UnknownName, and InvalidValue for a name that fits several, for what a living process
-    works on, and for a matrix that is left to workers."""
+    works on, and for a matrix that is left to workers.
+    """
     plans: list[Plan] = []
     matrices: dict[str, CampaignRow] = {}
     left = {cell.trial_id for cell in _abandoned_cells(database)}
@@ -193,8 +199,10 @@ def cancel(database: sa.Engine, names: Sequence[str]) -> tuple[list[str], list[C
     """Stop the runs, trials, cells and matrices that `names` mean (engine/work.py). A cell is not
     tried again, and the other cells of its matrix go on. Returns a line per thing that was asked to
     stop, and the matrices that no process works on, whose cells the caller has to end.
+
     Raises UnknownName, and InvalidValue for a name that fits several, for a run whose process is
-    gone, and for a matrix that has ended; in these cases nothing was asked to stop."""
+    gone, and for a matrix that has ended; in these cases nothing was asked to stop.
+    """
     chosen = find_work(database, names)
     alive = living(list_executors(database))
     for work in chosen:

@@ -641,7 +641,7 @@ _CLAIM = re.compile(r"(ticket|pid|since|until|runs|trial|user|disks|state) ([A-Z
 
 
 class Busy(Failed):
-    """Another trial measures the disk; the text says which."""
+    """Another trial measures the disk, or a stage took too long; the text says which."""
 
 
 class Claim:
@@ -1246,7 +1246,7 @@ class Unit:
         self.hold()
         self.clear_caches()
         if self.limit:
-            raise Failed(f"took too long: {self.limit}")
+            raise Busy(f"took too long: {self.limit}")
         if self.spec["canary_before"]:
             self.canary("canary-before.txt")
 
@@ -1282,8 +1282,11 @@ class Unit:
         it was listed is none: fio may unlink its files while its cache is dropped."""
 
         def kind(path: str) -> int:
-            found = stat_of(path, follow=False)
-            return stat.S_IFMT(found.st_mode) if found and found.st_dev == device else 0
+            try:
+                found = os.lstat(path)
+            except FileNotFoundError:  # anything else is a fault: its cache may be kept
+                return 0
+            return stat.S_IFMT(found.st_mode) if found.st_dev == device else 0
 
         device = os.stat(self.work).st_dev
         for place, names, files in os.walk(self.work):
@@ -1552,7 +1555,7 @@ class Unit:
             if not isinstance(error, Failed) or self._fio is not None:
                 self.fault(error)
                 self._kill_fio()
-            elif isinstance(error, Busy) or self.limit:
+            elif isinstance(error, Busy):
                 self.fio_exit, reason = 125, str(error)
             elif not self.asked():  # what a stop cut short has found nothing
                 self.fio_exit, reason = 125, f"refused: {error}"

@@ -1,4 +1,5 @@
 """Pairs of figures of the two sides of a comparison, and reasons to doubt their ratio.
+
 Subjects are matched by all requested fields except those in which the two sides differ: with gp2 on
 one side and gp3 on the other, subjects with the same machine and profile are matched. A tool's own
 results and runs of our profile of its name are matched by the table of docs/evidence/fidelity.md,
@@ -40,7 +41,8 @@ class Draft:
 def paired(a: Sequence[LineFigure], b: Sequence[LineFigure]) -> tuple[list[Pair], int, bool]:
     """Pairs, number of figures without a partner, and whether the sides were measured in turn.
     Figures are paired within a block of an ABBA order or a round of a matrix; without a common one,
-    in order of time."""
+    in order of time.
+    """
     rounds_a, rounds_b = _by_round(a), _by_round(b)
     sides = [(rounds_a[key], rounds_b[key]) for key in rounds_a if key in rounds_b]
     in_turn = bool(sides)

@@ -1,6 +1,8 @@
 """Comparison of two selections of trials: which figures are paired, and their ratio (MR-9).
+
 The figures of matched subjects (compare_draft.py) are paired by the rounds of their matrix;
-without a common round, in order of time, which the comparison reports as a doubt."""
+without a common round, in order of time, which the comparison reports as a doubt.
+"""
 
 from __future__ import annotations
 

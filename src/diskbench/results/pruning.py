@@ -1,4 +1,5 @@
 """Removing the raw logs of old runs, and deleting runs: which may go, and the order of work.
+
 Rows, fio's document, job files, facts, samples and records stay. The logs of a run go together, and
 only when the second by second figures that are read from them are kept. The record is written
 before the first log is deleted (store/derived.py): a run that was interrupted in between is whole,

@@ -1,5 +1,6 @@
 """Steps, phases and audits of runs, read from their evidence. A run whose evidence is gone or
 damaged has none; this is logged, and the rest of its result is shown.
+
 Figures that are pooled need the phases of their steps alone: a mean must not span a cliff (MR-3).
 Only steps of a minute or more have phases (on a lab disk whose credit is scaled, shorter ones do,
 too): this is known from their rows, and quick runs, most of a history, are skipped."""

@@ -232,6 +232,7 @@ _QUEUED = "I/Os that wait for a limiter or a flush are slow together: measure at
 def counted_otherwise(group: StepGroup) -> tuple[Reason, ...]:
     """A reason where the device's count of I/Os differs from fio's by more than 5 %. Nothing for
     buffered I/O, without samples, or where the device's bytes differ from fio's, too.
+
     The kernel splits blocks that are larger than its or the driver's largest request, and may merge
     small sequential ones. Both change the number of I/Os that a cloud counts, but no figure of
     fio's (MR-12)."""

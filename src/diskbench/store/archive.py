@@ -76,9 +76,11 @@ def name_at(plan: Plan, index: int) -> str:
 
 def write_plan(store: EvidenceStore, plan: Plan) -> None:
     """Write the plan for each of its runs, before they start.
+
     An existing plan of the same trial is kept, whichever version of diskbench wrote it. Only a
     draft is replaced, where the run has no other files: its process was killed while it gave up
-    renting. Raises KeyTaken for the plan of another trial."""
+    renting. Raises KeyTaken for the plan of another trial.
+    """
     for run_id in plan.run_ids:
         prefix = run_prefix(run_id)
         try:
@@ -124,9 +126,11 @@ def write_step_evidence(
     on_note: Callable[[str], None] = lambda _: None,
 ) -> StepRecord:
     """Store the files of a step and close its folder; returns its record.
+
     A folder that is already closed is kept with its times and files, so collecting a step twice
     changes nothing. Only the partial files of a stopped step, and a folder whose step.json cannot
-    be read (reported to `on_note`), are replaced."""
+    be read (reported to `on_note`), are replaced.
+    """
     folder = step_folder(step)
     prefix = f"{run_prefix(run_id)}/{folder}"
     try:

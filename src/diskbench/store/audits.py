@@ -1,6 +1,8 @@
 """The audit of a run from its evidence: made when the run ends, and kept beside it.
+
 What does not hold becomes a doubt in the rows of the step, the same for a run, for its rebuild and
-for an import."""
+for an import.
+"""
 
 from __future__ import annotations
 
@@ -41,7 +43,9 @@ _AUDITS = TypeAdapter(tuple[StepAudit, ...])
 def run_audits(evidence: EvidenceStore, run_id: str) -> tuple[StepAudit, ...]:
     """The audit of each step with a report of fio, in order. The audits of a run that has ended are
     cached. The figures of another tool cannot be audited, so nothing is read or cached for them.
-    Raises UnknownName for a run without evidence, FioOutputUnreadable, EvidenceDamaged."""
+
+    Raises UnknownName for a run without evidence, FioOutputUnreadable, EvidenceDamaged.
+    """
     manifest = read_manifest(evidence, run_id)
     of_import = manifest.imported if manifest else None
     if of_import is not None and of_import.kind not in FIO_REPORTS:

@@ -1,8 +1,10 @@
 """Times in rows: ISO 8601 text in UTC; by which clock they are taken; and as people type them.
+
 Times that several processes compare (beats, leases and their expiry, the turns of cells) are taken
 by the clock of the shared database: that of PostgreSQL's server or, since SQLite has no server,
 that of the machine whose processes share the file. Times of one run alone (its begin and end) are
-taken by the clock of the machine that ran it."""
+taken by the clock of the machine that ran it.
+"""
 
 from __future__ import annotations
 
@@ -56,7 +58,9 @@ _DATE_LENGTH = len("2026-11-21")
 def parse_moment(text: str) -> tuple[str, str]:
     """`2026-11-21` (that day), `2026-11-21T10:00` (that microsecond), `7d` (ago), as it is in rows:
     from the first up to but not including the second.
-    A time without an offset is UTC, as everything in rows is. Raises InvalidValue."""
+
+    A time without an offset is UTC, as everything in rows is. Raises InvalidValue.
+    """
     ago = _AGO.match(text.strip())
     try:
         if ago:

@@ -43,6 +43,7 @@ after which a silent process counts as dead."""
 
 def open_database(url: str) -> Engine:
     """An engine on `url` whose schema is the one this program knows.
+
     A missing SQLite file is made, readable by its owner alone. Its missing directory is made only
     where that is the user's data directory, since any other was typed, perhaps wrongly. Safe when
     several processes do it at once. Logs a warning where this machine's clock is over a minute from
@@ -104,7 +105,9 @@ def check_writable(engine: Engine) -> None:
 @contextmanager
 def transaction(engine: Engine) -> Iterator[Connection]:
     """A connection in a transaction, committed at the end or rolled back on an exception.
-    Raises StoreUnavailable when the database fails meanwhile (disk full, gone, locked too long)."""
+
+    Raises StoreUnavailable when the database fails meanwhile (disk full, gone, locked too long).
+    """
     with as_unavailable(engine), engine.begin() as connection:
         yield connection
 
@@ -115,7 +118,9 @@ def one_statement(engine: Engine) -> Iterator[Connection]:
     gets no BEGIN and no COMMIT, which are two of three round trips; several writes that belong
     together need `transaction`. (Reads in a transaction of PostgreSQL see no single state either:
     it is READ COMMITTED.)
-    Raises StoreUnavailable as `transaction` does."""
+
+    Raises StoreUnavailable as `transaction` does.
+    """
     if engine.dialect.name != "postgresql":
         with transaction(engine) as connection:
             yield connection
@@ -299,10 +304,12 @@ _SUBSEC = "SELECT unixepoch('subsec')"
 def supply_unixepoch(connection: sqlite3.Connection) -> bool:
     """Give `connection` the function unixepoch('subsec') where SQLite answers NULL to it or does
     not know it. Returns whether that was needed.
+
     From Python 3.12 on DBOS (3.4.0, `_now_ms_sql` and the defaults in its migrations) reads the
     time so. The modifier came with SQLite 3.42; 3.38 to 3.41 answer NULL to it, and older ones know
     no `unixepoch`. Debian 12 has 3.40. Python does not bring SQLite along, so what counts is what a
-    connection answers, not a version."""
+    connection answers, not a version.
+    """
     cursor = connection.cursor()
     try:
         if cursor.execute(_SUBSEC).fetchone()[0] is not None:

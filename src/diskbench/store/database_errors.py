@@ -43,9 +43,11 @@ def shown_url(engine: Engine) -> str:
 
 def mark_refused(context: sa.engine.ExceptionContext) -> None:
     """Mark a connection that could not be made as a lost one.
+
     DBOS retries while a database is unreachable, but recognises that by words ("connection failed")
     that psycopg 3.3 does not use: a workflow that met a restart of PostgreSQL would end there,
-    without a record."""
+    without a record.
+    """
     if context.connection is None and isinstance(
         context.sqlalchemy_exception, exc.OperationalError
     ):
@@ -75,7 +77,9 @@ def through_breaks(work: Callable[[], T]) -> T:
 @contextmanager
 def as_unavailable(engine: Engine, *, before_work: bool = False) -> Iterator[None]:
     """Turn errors of the database's driver into StoreUnavailable.
-    `before_work`: nothing was started yet, so the advice does not mention resuming."""
+
+    `before_work`: nothing was started yet, so the advice does not mention resuming.
+    """
     try:
         yield
     except exc.StatementError as error:

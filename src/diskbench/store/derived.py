@@ -58,9 +58,11 @@ def read_from_logs(
 ) -> bytes:
     """The Parquet file that `write` makes from the logs of one closed step; from the cache under
     `name` where it is there, and where the logs were pruned what was kept in their place.
+
     `write` gets the logs, under fio's own names, and the target file; of all names of logs only
     those that `of_logs` chooses. Raises what `write` raises, and EvidenceDamaged for a log that is
-    missing and was not pruned."""
+    missing and was not pruned.
+    """
     key = derived_key(run_id, folder, name)
     with contextlib.suppress(KeyError):
         return evidence.get(key, limit=IMPORT_BYTES)

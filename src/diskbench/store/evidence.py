@@ -1,5 +1,7 @@
 """Write-once files in an object store: a directory, a bucket (s3, gs, az), or memory.
-What a failed call of an evidence store means, and what to do next."""
+
+What a failed call of an evidence store means, and what to do next.
+"""
 
 from __future__ import annotations
 
@@ -49,7 +51,9 @@ class ObjectEvidence:
     def put(self, key: str, data: bytes | Path) -> None:
         """Write `data` (bytes, or a file of any size) under a new key. Writing the same bytes again
         is accepted; other bytes raise KeyTaken.
-        Raises StoreUnavailable when the store is full or cannot be written to."""
+
+        Raises StoreUnavailable when the store is full or cannot be written to.
+        """
         if isinstance(data, Path):
             if data.stat().st_size > _WHOLE_BYTES:
                 self._put_large(key, data)
@@ -161,8 +165,10 @@ class ObjectEvidence:
 
     def folders(self, prefix: str) -> Sequence[str]:
         """The names directly under `prefix/` that have keys below them, sorted.
+
         In a directory this includes names that cannot be keys (control characters, not UTF-8), on
-        which obstore would fail, so that the caller can report them."""
+        which obstore would fail, so that the caller can report them.
+        """
         if self._directory is None:
             with self._as_unavailable(f"cannot list {prefix}/"):
                 prefixes = self._store.list_with_delimiter(prefix)["common_prefixes"]
@@ -190,7 +196,9 @@ class ObjectEvidence:
 
     def check_writable(self) -> None:
         """Write, read and delete a probe; raises StoreUnavailable with the URL and the cause.
-        Nothing was started yet, so its advice does not mention resuming."""
+
+        Nothing was started yet, so its advice does not mention resuming.
+        """
         folder, data, read_back = f"{_PROBE}-{secrets.token_hex(8)}", secrets.token_bytes(16), b""
         try:
             self.put(f"{folder}/probe", data)
@@ -208,9 +216,11 @@ class ObjectEvidence:
     def settle(self, prefix: str = "") -> None:
         """Return when what was put so far survives a power failure; a bucket keeps what it has
         accepted. Raises StoreUnavailable.
+
         With a `prefix` the keys that start with `prefix/` and their directories are flushed, so
         that a run does not wait for what others write in the same filesystem; without, the whole
-        filesystem once, which for thousands of files takes less."""
+        filesystem once, which for thousands of files takes less.
+        """
         if self._directory is None:
             return
         with self._as_unavailable("cannot flush it to its disk"):
@@ -226,8 +236,10 @@ class ObjectEvidence:
         self, doing: str, *through: type[Exception], needs: int = 0
     ) -> Iterator[None]:
         """Turn errors into StoreUnavailable, except those of the types `through`.
+
         A missing bucket also raises FileNotFoundError, so callers list it only where they expect a
-        missing key. `needs` is the number of bytes to be written."""
+        missing key. `needs` is the number of bytes to be written.
+        """
         try:
             yield
         except through:
@@ -238,8 +250,10 @@ class ObjectEvidence:
 
 def open_evidence(url: str) -> ObjectEvidence:
     """The evidence store at `url`; makes a missing directory, never a bucket.
+
     Credentials come from the cloud SDK's usual environment, never from the URL. Reads and writes
-    nothing (`check_writable` does). Raises InvalidValue or StoreUnavailable."""
+    nothing (`check_writable` does). Raises InvalidValue or StoreUnavailable.
+    """
     url = evidence_url(url)
     directory = evidence_directory(url)
     try:

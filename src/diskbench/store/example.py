@@ -1,6 +1,8 @@
 """The example data: real runs on lab disks, shipped as one archive and unpacked on request.
+
 The archive holds evidence only; the rows are rebuilt from it (store/rebuild.py).
-notebooks/example/make.py measures it again."""
+notebooks/example/make.py measures it again.
+"""
 
 from __future__ import annotations
 
@@ -33,6 +35,7 @@ class ExampleData:
 
 def example_data(directory: Path | None = None) -> ExampleData:
     """The example, unpacked once below `directory` (default: the user's cache), by its digest.
+
     Safe when several processes do it at once. Raises StoreUnavailable where it cannot be written.
     """
     packed = (resources.files("diskbench") / "data" / _ARCHIVE).read_bytes()

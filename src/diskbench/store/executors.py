@@ -19,9 +19,11 @@ from diskbench.store.upsert import upsert
 @dataclass(frozen=True)
 class Executor:
     """A process that may own trials. `process_started` distinguishes processes with the same pid.
+
     `queues` are the patterns that a worker serves, None for any other process; `concurrency` is the
     number of cells that it runs at once, None: as many as matrices allow; `secret_id` identifies
-    its secret."""
+    its secret.
+    """
 
     executor_id: str
     hostname: str

@@ -109,8 +109,10 @@ class _Written:
 def csv_lines(rows: Iterable[Mapping[str, Any]], fields: Sequence[str]) -> Iterator[str]:
     """Rows as lines of CSV with a header; None is empty, mappings are JSON, booleans `true` or
     `false`.
+
     Control characters in text are made visible, and text that a spreadsheet would take for a
-    formula begins with an apostrophe; numbers stay numbers."""
+    formula begins with an apostrophe; numbers stay numbers.
+    """
     writer = csv.writer(_Written(), lineterminator="\n")
     yield writer.writerow(map(_inert, fields))
     for row in rows:

@@ -133,8 +133,10 @@ def load_figures(
     """By metric, one row per step, round and direction of each finished run that meets `filters`,
     in order; with `trial_ids` (some hundreds) only of these trials. The runs are read once, and the
     rows of all metrics in one statement.
+
     `rent` is None for a machine that was not rented or is unknown. Fills, canaries, steps without
-    I/O and steps without the figure are left out."""
+    I/O and steps without the figure are left out.
+    """
     names = list(dict.fromkeys(metrics))
     query = (
         sa.select(_RUN.run_id, *(_ROW[name] for name in names), *_OF_ROW)

@@ -1,6 +1,8 @@
 """End a run: write its manifest, then its row, so that no row claims more than the evidence.
+
 The evidence is flushed to its disk between both: a row that says finished is committed, and after
-a power failure its files are as whole as it is."""
+a power failure its files are as whole as it is.
+"""
 
 from __future__ import annotations
 

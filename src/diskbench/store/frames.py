@@ -57,8 +57,10 @@ def with_runs(frame: pl.DataFrame, database: Engine) -> pl.DataFrame:
 
 def series_frame(evidence: EvidenceStore, run_id: str, *, step: str | None = None) -> pl.DataFrame:
     """One row per step, second and direction of a run.
+
     Read from fio's logs at the first call and cached as Parquet beside the evidence. Raises
-    UnknownName for a run or step without evidence, FioOutputUnreadable for damaged logs."""
+    UnknownName for a run or step without evidence, FioOutputUnreadable for damaged logs.
+    """
     import polars as pl
 
     frames = [
@@ -77,6 +79,7 @@ def histogram_frame(
     direction: Direction | None = None,
 ) -> pl.DataFrame:
     """One row per step, direction, kind of latency and bucket: how many I/Os took that long.
+
     Buckets of all jobs of a step are merged. Raises UnknownName for a run or step without evidence.
     """
     import polars as pl
@@ -107,7 +110,9 @@ def histogram_rows(
 
 def expected_frame(database: Engine, *, run_ids: Sequence[str] | None = None) -> pl.DataFrame:
     """One row per run and step with a prediction; docs/api.md lists the columns.
-    Predictions are those of the stored plan, made before the run began. Imported runs have none."""
+
+    Predictions are those of the stored plan, made before the run began. Imported runs have none.
+    """
     import polars as pl
 
     query = sa.select(run.c.run_id, trial.c.plan).order_by(run.c.run_id)

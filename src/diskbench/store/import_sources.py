@@ -1,9 +1,11 @@
 """Collect the files of one import: the typed files, the files in typed folders, and the logs beside
 a JSON.
+
 A log belongs to the JSON file of its folder whose jobs name it (fio/declared.py). A JSON that names
 no log (fio 2 lists no options) gets the logs of its folder, where it is the only JSON there and has
 one step. A typed log that belongs to no JSON is a run of its own; one from a folder is not imported
-and reported."""
+and reported.
+"""
 
 from __future__ import annotations
 
@@ -28,8 +30,10 @@ from diskbench.units import MIB, format_bytes
 class ImportSource:
     """One file that holds runs (or the first of several logs), what was read from it, and the logs
     that belong to it.
+
     `steps` maps the name of a log to the index of its step, in a file of several steps; `beside` is
-    the job file of a report of fio."""
+    the job file of a report of fio.
+    """
 
     name: str
     data: bytes

@@ -1,8 +1,10 @@
 """Import measurements of others, in any format of importers/registry.py: stored as evidence, and
 then as rows, which are read from the evidence like those of a rebuild.
+
 The originals are stored under an id that is derived from their bytes, so importing a file twice
 gives one run; rows are marked `imported`. store/import_sources.py decides which logs belong to
-which file."""
+which file.
+"""
 
 from __future__ import annotations
 
@@ -72,9 +74,11 @@ def imported(
     """Import the runs of the sources; `version` is ours. Some hundred runs at a time are stored:
     first their evidence, which is on the disk before any row refers to it, then all of their rows
     or none.
+
     The time of the import is the creation time of runs whose file holds no time, but never their
     time of measurement. A run that was imported before keeps its manifest, also under another name
-    of its file. Raises StoreUnavailable, FioOutputUnreadable."""
+    of its file. Raises StoreUnavailable, FioOutputUnreadable.
+    """
     at = now()
     ids_of = _ids_at(store, at)
 

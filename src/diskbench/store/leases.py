@@ -20,8 +20,10 @@ LeaseState = Literal["open", "released"]
 
 class Lease(Frozen):
     """The lease of the resources rented or made for a trial; its id is the trial's.
+
     `address` is the host and `target` what was made on it; `expires_at` and `released_at` are UTC.
-    `error` is why the last attempt to give it back failed."""
+    `error` is why the last attempt to give it back failed.
+    """
 
     lease_id: str
     provider: str

@@ -1,7 +1,9 @@
 """How many I/Os took how long in each second: from histogram logs (log_hist_msec), or from a log
 with a row an I/O. Their quantiles, and eight buckets to a power of two.
+
 fio keeps 64, more than a picture can show: a bucket of ours is 9 % wide, and named by its lower
-edge."""
+edge.
+"""
 
 from __future__ import annotations
 

@@ -39,6 +39,7 @@ class Log:
 def database(logs: Sequence[Log] = ()) -> Iterator[duckdb.DuckDBPyConnection]:
     """An empty DuckDB in memory that spills into its own temporary folder; for few bytes of `logs`
     with one thread, because handing work out to several then takes longer than the work.
+
     Whatever is read within: a file that does not parse becomes FioOutputUnreadable."""
     import duckdb
 

@@ -47,6 +47,7 @@ _USUAL_MS = 1000
 @dataclass(frozen=True, slots=True)
 class Windows:
     """The rows of one kind, job and direction (fio's number), in order of time, in ms.
+
     `maxima`: the highest value of each window, where it was logged. `usual`: the usual width of a
     window of the step. `late`: whether a row stands for all of the gap before it; None for no row.
     `first_gap`: the time before the first row, where the job was at work for longer than a window.

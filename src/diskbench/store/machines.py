@@ -20,9 +20,11 @@ MachineState = Literal["open", "ending"]
 
 class MachineRecord(Frozen):
     """One machine; its lease is a row of its own with the same id.
+
     `name` is that of the cells that may use it. `turn` counts the trials that it was given to, from
     1, and `trial_id` is the last of them. `rental` is what it was made by; `zone` is known once a
-    trial on it has ended. One that is `ending` is given to no further trial."""
+    trial on it has ended. One that is `ending` is given to no further trial.
+    """
 
     lease_id: str
     campaign_id: str

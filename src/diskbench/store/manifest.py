@@ -2,7 +2,8 @@
 
 `step.json` closes a step's folder and `manifest.json` closes a run's: what has none is unfinished.
 `pruned.json` names the raw logs that were removed later.
-Unknown fields are ignored when read, because a later diskbench only ever adds some."""
+Unknown fields are ignored when read, because a later diskbench only ever adds some.
+"""
 
 import re
 from typing import Annotated, Any, Literal
@@ -83,7 +84,8 @@ class ImportRecord(Record):
 
     `name` is the file that holds the numbers (the first log where there is none), as it was given;
     `index` counts the runs in it; `job_file` is the one among `files` that says what a report of
-    fio leaves out. `local_time` is a time in it whose zone it does not say."""
+    fio leaves out. `local_time` is a time in it whose zone it does not say.
+    """
 
     kind: str
     name: str
@@ -128,7 +130,8 @@ class PrunedStep(Record):
 
     `logs` are those, by name, as its step.json has them; `kept` is what was derived from them, by
     name (`series-5.parquet`), with keys under the run; `audit` is the check of the logs, made while
-    they were there."""
+    they were there.
+    """
 
     logs: dict[str, FileRecord]
     kept: dict[str, FileRecord]

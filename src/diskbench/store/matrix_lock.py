@@ -20,8 +20,10 @@ _READ_AT = "read_at"
 
 class Locked:
     """A matrix whose row this process has locked: no other process changes it meanwhile.
+
     `now` is the database's time by which turns are given. The lock was held when it was read, so
-    that a later turn has a later time."""
+    that a later turn has a later time.
+    """
 
     def __init__(self, connection: Connection, campaign: CampaignRow) -> None:
         self._connection, self.campaign = connection, campaign

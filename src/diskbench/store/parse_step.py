@@ -59,8 +59,10 @@ def step_result(
     finished_at: str,
 ) -> StepResult:
     """The rows and warnings of `step` from the files fetched from the host (name → bytes).
+
     Raises FioFailed when fio ended with an error, FioOutputUnreadable when its output holds no
-    result, EvidenceDamaged when a file is not there."""
+    result, EvidenceDamaged when a file is not there.
+    """
     fio_exit = _exit_status(step, files)
     if why := why_failed(fio_exit, files):
         reason, advice = why

@@ -1,8 +1,10 @@
 """The phases of a run's steps: read from its series when asked for, never stored with its rows;
 also as a polars frame.
+
 What was read is kept beside the series, because reading takes seconds: `derived/…phases-….json`,
 named after what it depends on, to be deleted at will. Rounds of a repeated step are one series: a
-cliff may lie between two of them. The last second of a round, seldom whole, is left out."""
+cliff may lie between two of them. The last second of a round, seldom whole, is left out.
+"""
 
 from __future__ import annotations
 
@@ -51,9 +53,11 @@ def run_phases(
     evidence: EvidenceStore, run_id: str, plan: Plan | None = None, *, run: int = 1
 ) -> tuple[StepPhases, ...]:
     """The phases of each measured step of a minute or more, in the order of the steps.
+
     `plan` is where the run came from (None: imported) and `run` its number in the trial, from 1:
     they contain what was expected, and how much faster than time the credit of a lab disk runs out.
-    Raises UnknownName for a run without evidence, FioOutputUnreadable for damaged logs."""
+    Raises UnknownName for a run without evidence, FioOutputUnreadable for damaged logs.
+    """
     shortest_s, phases = _shortest_s(plan), []
     for group in _groups(closed_steps(evidence, run_id)):
         if plan is None or _seconds(group) >= SHORTEST_STEP_S * shortest_s / 60:
@@ -142,7 +146,9 @@ def phases_frame(
     evidence: EvidenceStore, run_ids: Sequence[str], *, step: str | None = None
 ) -> pl.DataFrame:
     """One row a phase of each measured step of a minute or more, in order.
-    Raises UnknownName for a run or step without evidence, FioOutputUnreadable for damaged logs."""
+
+    Raises UnknownName for a run or step without evidence, FioOutputUnreadable for damaged logs.
+    """
     import polars as pl
 
     rows = [

@@ -26,6 +26,7 @@ _DEEPEST = 8
 def find_profile(name_or_path: str) -> Profile:
     """A shipped profile by name, or one from a file (anything with a slash or a suffix): a job
     file, a template, or fio's command lines.
+
     Raises UnknownName for a name that is not shipped, ProfileError for a file that is unreadable.
     """
     if name_or_path in shipped_names():
@@ -48,7 +49,9 @@ def find_profile(name_or_path: str) -> Profile:
 def included(text: str, path: Path, *, depth: int = 0) -> str:
     """The text of a job file with each `include FILE` replaced by that file's text. Files are read
     from beside the job file and below, so that a job file cannot copy others into the evidence.
-    Raises ProfileError for a file that is not there, lies elsewhere, or includes itself."""
+
+    Raises ProfileError for a file that is not there, lies elsewhere, or includes itself.
+    """
     if not _INCLUDE.search(text):
         return text
     if depth > _DEEPEST:

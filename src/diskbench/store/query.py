@@ -86,7 +86,9 @@ def find_runs(
 ) -> list[Run]:
     """The runs that meet all `filters`, newest first, those without a date last; with
     `run_ids` only of these.
-    A filter on a measurement's field is met by a run with at least one merged row that meets it."""
+
+    A filter on a measurement's field is met by a run with at least one merged row that meets it.
+    """
     query = _chosen(RUN_COLUMNS, filters, run_ids).order_by(*newest_first()).limit(limit)
     directory = directory_of_engine(database)
     return [run_of(row, directory) for row in rows_of(database, query)]
@@ -139,6 +141,7 @@ def find_run(database: Engine, run_id: str) -> Run:
     """One run by its full id, the beginning or short form of it (model/ids.py), `last` for the one
     that was begun or imported last, or `last~N` for the newest of the trial that N later ones
     follow.
+
     Raises UnknownName when there is none, InvalidValue when several begin so, or nothing was typed.
     """
     typed = beginning(run_id, "run")
@@ -206,8 +209,10 @@ def find_measurements(
     database: Engine, filters: Sequence[Filter] = (), *, run_ids: Sequence[str] | None = None
 ) -> list[MeasuredRow]:
     """Measurement rows of the runs that meet `filters`, each with its run.
+
     A filter on a measurement's field picks rows here, not whole runs. With `run_ids` (whole ones)
-    only rows of these runs are picked."""
+    only rows of these runs are picked.
+    """
     query = (
         _chosen([_RUN.run_id, *_OF_ROW], filters, run_ids, on_rows=True)
         .join_from(schema.run, schema.measurement)

@@ -43,9 +43,11 @@ class Rebuilt:
 def rebuild(database: Engine, evidence: EvidenceStore) -> Rebuilt:
     """Make the rows of every finished run in `evidence` again, each run in one transaction, and
     then those that its records contain (store/kept_rows.py).
+
     Rows of runs that are not in the store, or cannot be read from it, stay as they are: whatever is
     wrong with one of them costs the others nothing. Raises StoreUnavailable when the database
-    fails, or the evidence store cannot be listed."""
+    fails, or the evidence store cannot be listed.
+    """
     done: list[str] = []
     unfinished: list[str] = []
     failed: list[tuple[str, DiskbenchError]] = []

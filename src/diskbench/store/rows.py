@@ -39,9 +39,11 @@ def save_plans(
     """Write leases, trials and their runs as planned, before anything is made on a host; and the
     cells of trials that belong to no matrix. All are written in one transaction, by as many
     statements as for one trial.
+
     `evidence_url` is the store's printable URL. The cells are `owner`'s from the start: one that is
     nobody's looks abandoned. The leases come with them, all or nothing: one without a run looks
-    like one that outlived its trial, and whoever sweeps would give it back."""
+    like one that outlived its trial, and whoever sweeps would give it back.
+    """
     evidence_url = kept_url(evidence_url, directory_of_engine(database))
     campaign_ids = list(dict.fromkeys(plan.campaign_id for plan in plans))
     with transaction(database) as connection:
@@ -75,8 +77,10 @@ def load_plan(database: Engine, trial_id: str) -> Plan:
 
 def find_plan(database: Engine, trial_id: str) -> Plan | None:
     """The plan of a trial; None for one that is not there, or was imported and has none.
+
     Raises StoreUnavailable, naming the version, for a plan that another version of diskbench wrote
-    and this one cannot read."""
+    and this one cannot read.
+    """
     query = sa.select(schema.trial.c.plan).where(schema.trial.c.trial_id == trial_id)
     stored = [plan for (plan,) in fetch(database, query) if plan is not None]
     return _plan(trial_id, stored[0]) if stored else None

@@ -1,9 +1,11 @@
 """The tables. Names start with `diskbench_`, because DBOS keeps its own in the same database.
+
 Two kinds live apart. *Results* (result_tables.py) follow from the evidence alone and can be rebuilt
 from it. *Runtime* (here) is who works on what right now. Times are ISO 8601 text in UTC with
 microseconds, which sorts as time does in every database; a run's creation time is the one in its
 ULID, and `measured_at` is null where nobody knows when it was measured. What a changed table needs
-says schema_revision.py."""
+says schema_revision.py.
+"""
 
 from functools import partial
 

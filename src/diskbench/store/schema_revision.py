@@ -1,7 +1,9 @@
 """The schema of a database: which revision it has, and how it is created.
+
 There is one revision, and a database of another is refused: `results rebuild` fills a new one from
 the evidence. From the first tag on, a changed table needs a new id here, its digest in
-tests/unit/store/test_schema.py, and a migration from the revision before."""
+tests/unit/store/test_schema.py, and a migration from the revision before.
+"""
 
 from __future__ import annotations
 

@@ -47,8 +47,10 @@ def write_series(
     paths: Sequence[Path], target: Path, *, totals: Mapping[Direction, Total] | None = None
 ) -> int:
     """Read the log files `paths` of one step and write its series to `target` as Parquet.
+
     Files that are no fio log by their name are passed over; `.zst` ones are read as they are.
-    Returns the number of rows. Raises FioOutputUnreadable, naming the file, for a damaged log."""
+    Returns the number of rows. Raises FioOutputUnreadable, naming the file, for a damaged log.
+    """
     logs = open_logs(paths)
     with database(logs) as db:
         _collect(db, logs, totals or {})

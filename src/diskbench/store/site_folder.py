@@ -1,8 +1,10 @@
 """A folder that holds a published site: what is in it by our hand, written whole or not at all.
+
 The manifest, one JSON file in the folder, names every file of ours, what it was made of (a digest),
 and what other pages quote from it. A file is named there before it is written, so that no kill
 leaves an unlisted file; only named files are ever overwritten or deleted. A named file without a
-digest is made again. A name that ends with `/` is a folder in which everything is ours."""
+digest is made again. A name that ends with `/` is a folder in which everything is ours.
+"""
 
 from __future__ import annotations
 
@@ -50,7 +52,9 @@ class SiteFolder:
 
     def claim(self, names: Iterable[str]) -> None:
         """Name files and folders in the manifest before anything is written there.
-        Raises InvalidValue if a file of another program has such a name."""
+
+        Raises InvalidValue if a file of another program has such a name.
+        """
 
         def is_claimed(name: str) -> bool:
             ends = (at + 1 for at, letter in enumerate(name) if letter == "/")
@@ -137,9 +141,11 @@ class SiteFolder:
 @contextmanager
 def open_site(path: Path) -> Iterator[SiteFolder]:
     """The site in a folder, which is made where it is missing; saved at the end, however it ends.
+
     Raises InvalidValue for a folder with something in it that is no site, one that cannot be
     written to, a manifest that cannot be read, is of another format, or names files elsewhere, and
-    while another process publishes there."""
+    while another process publishes there.
+    """
     with _as_invalid(path, "write to"):
         path.mkdir(parents=True, exist_ok=True)
         lock = os.open(path, os.O_RDONLY | os.O_DIRECTORY)

@@ -162,8 +162,10 @@ def latency_seconds(
 ) -> pl.DataFrame:
     """One row a step, second, direction and bucket that holds I/Os: run_id, step_index, step,
     round, second, direction, from_ns, to_ns, count.
+
     Empty for steps whose logs have no single I/Os. Raises UnknownName for a run or step
-    without evidence, FioOutputUnreadable for damaged logs."""
+    without evidence, FioOutputUnreadable for damaged logs.
+    """
     import polars as pl
 
     frames = [

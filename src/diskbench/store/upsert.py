@@ -27,8 +27,10 @@ def insert_missing(connection: Connection, table: sa.Table, rows: Rows) -> None:
 
 def upsert(connection: Connection, table: sa.Table, rows: Rows) -> None:
     """Insert the rows; where the primary key is there already, take the new values.
+
     All rows have the same fields, which include the primary key. One row alone may hold SQL
-    expressions."""
+    expressions.
+    """
     if not rows:
         return
     keys = list(table.primary_key.columns)

@@ -1,7 +1,9 @@
 """URLs of stores: which forms are taken, and how they may be printed, logged and kept.
+
 A URL may hold a password. So whatever is not surely one of the known forms is refused, without a
 word of it in the message; and a URL is printed from its parts, never by cutting secrets out of it.
-This module needs the standard library alone, since every command reads the settings."""
+This module needs the standard library alone, since every command reads the settings.
+"""
 
 from __future__ import annotations
 

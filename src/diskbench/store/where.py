@@ -35,8 +35,10 @@ OF_ROWS = {column.name: column for column in measurement.c if column.name not in
 @dataclass(frozen=True)
 class Filter:
     """One condition: `field`, one of = != > >= < <= ~ (contains), and the value as typed.
+
     With `either` it is met where all conditions of at least one of these groups are; the other
-    fields then mean nothing (see `any_of`)."""
+    fields then mean nothing (see `any_of`).
+    """
 
     field: str
     operator: str
@@ -54,9 +56,11 @@ def any_of(groups: Sequence[Sequence[Filter]]) -> list[Filter]:
 
 def parse_filter(text: str, *, labels: Collection[str] = ()) -> Filter:
     """`disk=gp2`, `iops>3000`, `label.team=storage`, `date>=2026-11-01`, `kernel~6.1`.
+
     A key of model/run.py is its column from here on; a name that is no key is a label's,
     where it is one of `labels`. Raises InvalidValue for another form, UnknownName for a name that
-    is neither."""
+    is neither.
+    """
     match = _FILTER.match(text)
     if not match:
         raise InvalidValue(
@@ -82,9 +86,11 @@ def filter_fields() -> tuple[str, ...]:
 
 def where(filters: Sequence[Filter], *, on_rows: bool = False) -> sa.ColumnElement[bool]:
     """What the table of runs must meet.
+
     A filter on a measurement's field is met by a run with at least one merged row that meets it;
     with `on_rows` it is one on the table of measurements in the same query. Raises as
-    `parse_filter`."""
+    `parse_filter`.
+    """
     return sa.and_(sa.true(), *(_condition(filter_, on_rows=on_rows) for filter_ in filters))
 
 

@@ -1,8 +1,10 @@
 """`diskbench gc`: release what was left behind, found by the leases of the database; and what every
 command that opens the database releases, because a killed run releases nothing.
+
 The end of a lease is stored in its row and in its tags. Before anything is deleted because it
 expired, the cloud's own clock is asked: the clock of this machine may be wrong, and so may the
-database's. What a provider lists, whether or not the database knows it, is in orphans.py."""
+database's. What a provider lists, whether or not the database knows it, is in orphans.py.
+"""
 
 from __future__ import annotations
 
@@ -55,6 +57,7 @@ def sweep(
 ) -> list[Swept]:
     """Release every open lease that has outlived its use, or those named; a failure of one does not
     stop the others.
+
     A lease has outlived its use when it expired by the database's clock and by its cloud's, or when
     its trial is finished; the lease of a machine that cells of a matrix share, when no cell needs
     the machine. A named lease is released whatever its age, but never while a live process uses it

@@ -1,8 +1,10 @@
 """Which leases and resources the ids given to `gc` mean, and which must not be released.
+
 A lease of this database may be named by the beginning of its id. A lease that only a provider lists
 may belong to somebody else and needs its full id; while it has not expired, and its owner tag is
 not this installation's `owner`, it needs `--not-mine`, too. A resource that carries a lease's tags
-without having been made for it is named by its own full id only."""
+without having been made for it is named by its own full id only.
+"""
 
 from __future__ import annotations
 
@@ -47,9 +49,11 @@ def choose(
     """The items that the ids mean, among the open leases `ours` and what a provider listed: open
     leases, listed leases, and full ids of resources that carry a lease's tags but were not made for
     it, each with that lease. One id that must not be released makes the whole call raise.
+
     `released` are the listed leases that this database knows. `all_listed` says whether all regions
     were listed: where not, an unknown name may be that of something unlisted, and is skipped.
-    `is_over` says whether a listed lease has expired. Raises UnknownName, InvalidValue."""
+    `is_over` says whether a listed lease has expired. Raises UnknownName, InvalidValue.
+    """
     open_ids = {known.id for known in ours}
     theirs = []
     for lease in listed:

@@ -50,13 +50,15 @@ def sweep_provider(
     """Release what a provider lists that outlived its lease, or only what `ids` name, expired or
     not (engine/cleanup/named_ids.py), including open leases of the database. Returns all results,
     also of what stays, and the regions that could not be listed.
+
     A resource outlived its lease when the lease expired by the cloud's own clock, or when our
     database says that it was released. Whatever a live process uses stays, and so does a resource
     that carries a lease's tags but was not made for it. The cloud is asked for its time only where
     that decides; while it does not answer, leases that may have expired stay, with that problem. A
     failure of one does not stop the others. Raises UserError when the provider cannot be asked at
     all, UnknownName for an id that is neither listed nor open in the database, InvalidValue for an
-    id that must not be released."""
+    id that must not be released.
+    """
     renter = session.providers.renter(scope.provider)
     if renter is None:
         raise InvalidValue(

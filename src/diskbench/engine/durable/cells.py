@@ -70,6 +70,7 @@ def is_over(state: str) -> bool:
 @DBOS.workflow(name="cell")
 def cell(trial_id: str) -> None:
     """Run one attempt of a cell: open, rent, the trial, settle.
+
     Every cell is settled, whatever happens: what was rented is released, and its row says how it
     ended. That row is the checkpoint of the settling: a settled cell is not settled again."""
     cells = _stations()
@@ -95,6 +96,7 @@ def _begin(trial_id: str) -> _Begun:
 
 def _run_trial(trial_id: str, ready: Outcome) -> tuple[RunEnd, ...]:
     """Measure all runs of a prepared trial in order; the first that does not end well ends it.
+
     What a trial put on its target is removed with its lease (engine/trial/release.py), never here:
     a trial may be cancelled or crash, and its lease outlives it."""
     cells = _stations()
@@ -291,6 +293,7 @@ def working_on(trial_id: str) -> Iterator[None]:
 
 def at_work(trial_id: str) -> bool:
     """Whether a thread of this process works on a trial, or will in a moment.
+
     DBOS ends a thread silently when it cannot write the thread's outcome, and may lose what it took
     from a queue while the database went away: such a trial is given to it again."""
     with _changed:

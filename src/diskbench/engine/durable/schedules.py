@@ -1,9 +1,11 @@
 """What DBOS keeps for diskbench: schedules (a cron expression, a timezone, and whether it is
 paused), values as JSON, and workflows until a while after their end.
+
 DBOS's scheduler only enqueues: at each due time it puts the workflow `occurrence` into the queue
 `schedules`, to which only workers listen. (Every process that launches DBOS enqueues, even a plain
 `diskbench run`; the workflow's id is made of schedule and time, so duplicates are dropped.) What an
-occurrence leads to is decided in engine/schedule/runs.py."""
+occurrence leads to is decided in engine/schedule/runs.py.
+"""
 
 from __future__ import annotations
 

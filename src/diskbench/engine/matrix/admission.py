@@ -40,12 +40,15 @@ def admit_cells(
 ) -> tuple[CampaignRow, int]:
     """Admit cells that may begin, refuse cells that never may, and end a matrix whose cells have
     all ended. Returns the matrix after that, and how many cells were admitted.
+
     With `admits` False no cell is admitted, because the process is about to end. Only cells that
     this process `reaches` are admitted, and no more than it has `room` for (None: as many as the
     limits allow): cells that nobody takes would otherwise fill all places, and begin after a
     deadline. `keep` is called with a matrix that is about to end, before its row is changed.
     `machines` are the shared ones whose leases are open (None: they are read).
-    Raises what `keep` raises; the matrix then ends at a later call."""
+
+    Raises what `keep` raises; the matrix then ends at a later call.
+    """
     over, live, limits = 0.0, dict[str, float](), campaign.limits
     seen: Mapping[str, UntilStatus] = {}
     # Read before the lock is taken: it only grows, and the next turn sees it.

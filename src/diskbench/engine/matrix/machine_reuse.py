@@ -1,7 +1,9 @@
 """Machines that cells of a matrix use in turn (`reuse_host`): assigned, kept, and released.
+
 A machine has a lease of its own, whose tags all its disks carry. Cells with the same machine name
 use it one after another (plan/admit.py), each with new disks. It is kept only after a cell that
-ended well, and while another cell waits for it, so that no fault carries over to the next cell."""
+ended well, and while another cell waits for it, so that no fault carries over to the next cell.
+"""
 
 from __future__ import annotations
 
@@ -81,7 +83,9 @@ def placed(
 ) -> Plan:
     """The draft of a cell on a shared machine: on the existing one where the cell may use it, else
     on a new one. `draft_in` plans for a zone. Idempotent.
-    Raises as `draft_in`."""
+
+    Raises as `draft_in`.
+    """
     plan, machine = _given(session, row, draft_in, zone) or (draft_in(zone), None)
     machine = machine or _new(session.database, row, plan)
     shared = SharedMachine(lease_id=machine.lease_id, turn=machine.turn)

@@ -71,8 +71,10 @@ def shipped_matrices() -> tuple[str, ...]:
 def load_matrix(name_or_path: str, tags: Pairs = ()) -> MatrixFile:
     """A shipped matrix by name, or one from a file (anything with a slash or a suffix); what it
     rents carries the `tags`, too, unless the file gives them another value.
+
     Raises UnknownName for a name that is not shipped, InvalidValue for a file that cannot be read,
-    MatrixError naming every mistake with its line."""
+    MatrixError naming every mistake with its line.
+    """
     path = _find(name_or_path)
     try:
         text = read_text(path, YAML_BYTES)
@@ -177,7 +179,9 @@ def outlook_of(
 ) -> MatrixOutlook:
     """The plan of each block of a matrix. Rents nothing; with `offline` no provider is called.
     `providers` are those of the caller, who closes them; without them it has its own.
-    A block that cannot be planned is returned with its problem; the others are planned."""
+
+    A block that cannot be planned is returned with its problem; the others are planned.
+    """
     cells = expand(file.matrix, seed=seed)
     # Blocks are numbered in the order of the file, independently of the seed.
     listed = file.matrix.model_copy(update={"order": "listed"})

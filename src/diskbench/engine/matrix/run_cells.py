@@ -1,12 +1,15 @@
 """Cells in this process: how it is started, how a cell is taken and continued, and the cells of a
 run to their ends. `run`, `resume`, `matrix run` and `worker` all start here.
+
 The row of a cell decides alone. A cell whose owner is this process runs here; one without an owner,
 or whose owner is dead, is taken by whoever swaps the owner first. The workflow engine is told
 afterwards: a process that dies in between left a cell that the next process takes in the same way.
+
 The cells of a run are those of a worker, with the same stations, workflow and release. They differ
 in three things: the caller saved and claimed their rows, each has a thread that waits for it, so
 that a failure of one does not affect the others, and an error suspends them instead of making them
-wait (engine/trial/stop.py)."""
+wait (engine/trial/stop.py).
+"""
 
 from __future__ import annotations
 
@@ -54,6 +57,7 @@ def execute(
 ) -> list[TrialEnding]:
     """Run the cells of `plans`, whose rows are saved and owned by this process, to their end or
     suspension; machines of drafts are rented first.
+
     Returns one report per plan, in order. `take_over` continues cells that another process began.
     """
     settled: list[CellEnding] = []

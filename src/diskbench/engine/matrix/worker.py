@@ -1,6 +1,7 @@
 """A process that measures cells: it admits cells, takes those that it reaches, takes over cells of
 dead processes (not while its clock is over a minute from the database's), and releases what
 outlived its lease; and its main loop, until a signal.
+
 It looks at the rows every two seconds, and takes a cell by writing its own id into the cell's row
 (compare and swap) while it has room: `--concurrency` holds per process, and new routes are served,
 too. One that is told to end leaves at once: fio continues, and another worker continues the cells.
@@ -234,9 +235,11 @@ class Worker:
 
 def serve(worker: Worker, *, drains: bool) -> None:
     """Work until SIGINT or SIGTERM.
+
     On the first signal a worker that `drains` takes no more cells, and returns when its own have
     ended. The second signal, and the first for a worker that does not drain, suspends its cells and
-    raises Suspended: fio continues on the hosts, and other workers continue the cells."""
+    raises Suspended: fio continues on the hosts, and other workers continue the cells.
+    """
     left = Interrupted("the worker was asked to end")
 
     def handle() -> None:

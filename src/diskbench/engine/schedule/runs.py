@@ -1,5 +1,6 @@
 """An occurrence of a schedule, from its due time to the matrix that it begins; and the thread of a
 worker that begins those that are due.
+
 Any worker records a due occurrence, once (`arrive`); any worker begins the occurrences that wait,
 one at a time per schedule (`begin_next`). Both decide under the schedule's lock, and a matrix's id
 follows from schedule and time, so that a repetition by two workers or after a crash has no effect.
@@ -52,7 +53,9 @@ def arrive(
     database: sa.Engine, clock: ScheduleClock, at: datetime, *, now: datetime
 ) -> Occurrence | None:
     """Record that an occurrence is due, and its state; an existing record is left unchanged.
-    Returns the stored occurrence, None when the schedule was removed."""
+
+    Returns the stored occurrence, None when the schedule was removed.
+    """
     with locked_schedule(database, clock.name) as held:
         if held is None:
             return None
@@ -90,7 +93,9 @@ def begin_next(
 ) -> Occurrence | None:
     """Begin the oldest occurrence that waits, unless an earlier one of the schedule still runs or
     another live process begins one. Returns the updated occurrence, None where none was begun.
-    Raises StoreUnavailable; the occurrence then waits for the next call."""
+
+    Raises StoreUnavailable; the occurrence then waits for the next call.
+    """
     with locked_schedule(database, name) as held:
         if held is None:
             return None

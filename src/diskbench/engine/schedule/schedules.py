@@ -57,9 +57,11 @@ def add_schedule(
 ) -> tuple[bool, list[BlockOutlook]]:
     """Add a schedule for a matrix, or change the schedule of that name; times that were due before
     now are not considered.
+
     Returns whether the schedule is new, and the blocks whose provider could not be reached from
     here. Raises InvalidValue for a wrong name or cron expression or for a matrix that cannot be
-    measured, UnknownName for a timezone, CostRefused for a budget that cannot be enforced."""
+    measured, UnknownName for a timezone, CostRefused for a budget that cannot be enforced.
+    """
     if not _NAME.fullmatch(name):
         raise InvalidValue(
             f"{name!r} is not a name of a schedule",
@@ -130,8 +132,10 @@ def backfill(
 ) -> list[datetime]:
     """Queue the occurrences that were due from `start` up to `end` (ISO dates or times; in the
     schedule's timezone where they name none) and were not begun; they run one after the other.
+
     Returns the times, in the schedule's timezone. Raises UnknownName, or InvalidValue for times
-    that cannot be read, that are in the wrong order or in the future, or too many."""
+    that cannot be read, that are in the wrong order or in the future, or too many.
+    """
     find_schedule(database, name)
     clock = _clock(database, name)
     first = _moment("--since", start, clock.zone)

@@ -1,11 +1,14 @@
 """The lease of a trial: written before anything is made; when it ends, and how its end is moved for
 work that is resumed, everywhere or nowhere.
+
 The end is set in the timers that end its machine without a controller (in the guest and at the
 cloud), in the tags that every other database's `gc` reads, and in its row. They are changed in this
 order: an extension that fails half-way leaves the earlier end in the row while the machine may last
 longer, so nobody relies on time that a timer does not grant. Where the provider cannot change them,
 the row is unchanged, and work that would outlast it is refused.
-A run stays in the evidence store in which it began; only a complete copy may replace it."""
+
+A run stays in the evidence store in which it began; only a complete copy may replace it.
+"""
 
 from __future__ import annotations
 
@@ -76,8 +79,10 @@ def extend(session: Session, plan: Plan) -> bool:
     """Extend a trial's lease for all work that is left, also the lease of a machine that trials
     share, and never to an earlier time. The lease of a draft is checked when its machine is rented
     (`renew`).
+
     False where the provider cannot extend leases. Raises DiskbenchError when the guest or the
-    provider refuses the extension; the lease then keeps the end in its row."""
+    provider refuses the extension; the lease then keeps the end in its row.
+    """
     until = expiry(database_time(session.database), plan)
     renter = session.renter(plan)
     if renter is None or plan.rental is None:
@@ -94,7 +99,9 @@ def extend(session: Session, plan: Plan) -> bool:
 def move_end(session: Session, plan: Plan, until: str) -> None:
     """Move the end of what is rented for a plan to `until` (ISO 8601), unless it ends later anyway:
     in the guest, at the cloud, and last in its row.
-    Raises DiskbenchError; the row is then unchanged."""
+
+    Raises DiskbenchError; the row is then unchanged.
+    """
     renter = session.renter(plan)
     assert renter is not None
     assert isinstance(renter, ExtendsLeases)
@@ -143,7 +150,9 @@ def renew(session: Session, draft: Plan, onlooker: RentWatch) -> Lease | None:
     """Renew a draft's lease before its machine is rented, where the lease ends before its work can;
     returns the lease. What was made under the old end, which was passed to the guest at its first
     boot, is released first; nothing was measured on it. A lease that lasts long enough stays.
-    Raises ReleaseFailed, and RentalFailed for a machine that other trials used before."""
+
+    Raises ReleaseFailed, and RentalFailed for a machine that other trials used before.
+    """
     lease, now = load_lease(session.database, draft.lease_id), database_time(session.database)
     ends, renter = lease.ends if lease else None, session.renter(draft)
     assert draft.rental is not None

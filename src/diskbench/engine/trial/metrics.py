@@ -1,4 +1,5 @@
 """What the cloud itself counted of a trial, kept with the evidence of its runs.
+
 Asked after the machine went back, so that nobody pays for the wait: a cloud publishes a minute one
 to three minutes after it ended, and keeps it for days. Where it cannot be asked, nothing changes.
 """

@@ -43,7 +43,9 @@ def drafts(
 ) -> tuple[list[Plan], list[tuple[Cell, DiskbenchError]]]:
     """A draft for each of the `cells`, replicates of one rental, that can be planned, and the error
     of each other cell. The provider is asked once for all of them.
-    Raises UserError for a fault of the request as a whole. Rents nothing."""
+
+    Raises UserError for a fault of the request as a whole. Rents nothing.
+    """
     check_rentable(renter, cells[0], profile)
     try:
         rental = renter.resolve(cells[0], books)

@@ -1,10 +1,12 @@
 """Checks of a machine before anything is written to it: access, tools, fio, and a safe target; and
 detection of two addresses that reach the same machine or the same disk.
+
 The kernel makes a boot id when it starts, so equal boot ids mean the same kernel, whatever the
 address, the container or the machine id (which copies of an image share). Within a kernel each disk
 has one device number; a disk that two machines reach has one WWN (or model, size and serial
 number), and a network filesystem one export. Only existing machines are compared: rented ones are
-new, and machines of the lab share this machine's kernel by design."""
+new, and machines of the lab share this machine's kernel by design.
+"""
 
 from __future__ import annotations
 
@@ -34,7 +36,9 @@ MINIMUM_FIO = (3, 16)
 
 def probe(host: Host, cell: Cell, *, install_fio: bool) -> HostFacts:
     """The facts of a machine, after every check that is possible without writing to its target.
-    Raises HostUnavailable (unreachable, not trusted, no fio …) or TargetRefused."""
+
+    Raises HostUnavailable (unreachable, not trusted, no fio …) or TargetRefused.
+    """
     spec = cell.target
     is_device = spec.kind == "device"
     look = not is_device and spec.path.startswith("/")
@@ -158,8 +162,10 @@ _LIMIT = "what limits it for all of its disks is divided between them"
 def queued_behind(plan: Plan, others: Iterable[Plan]) -> Plan:
     """`plan` with a note on those of `others` that take a part of what it measures: the same disk,
     reached through one machine or through two, or another disk of the same machine.
+
     Raises TargetRefused instead where both measure one disk of one machine and the plan is not to
-    wait (`--if-busy fail`)."""
+    wait (`--if-busy fail`).
+    """
     sharing: dict[_Shared, list[str]] = {}
     for other in others:
         shared = _shared(plan, other)

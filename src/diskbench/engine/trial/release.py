@@ -1,8 +1,10 @@
 """Release of what a trial put on its host and of what was rented for it, with the record of trial
 and matrix in the evidence, and the end of the runs that it leaves.
+
 A lease is a row that is written before anything is made. `release` finds everything by the trial's
 name and needs no other state, may be called any number of times, and does not depend on the run's
-workflow: the end of a cell, `diskbench resume` and `diskbench gc` all call it."""
+workflow: the end of a cell, `diskbench resume` and `diskbench gc` all call it.
+"""
 
 from __future__ import annotations
 
@@ -47,8 +49,10 @@ RELEASED = Problem(kind="Released", message="its lease was given back before it 
 def hand_back(session: Session, plan: Plan, *, keeps: bool = True) -> ReleaseFailed | None:
     """Release everything of a trial, close its connection, and store its timings. `keeps` as in
     `end_hold`.
+
     Returns the error of a failed release, or None. After a failure the lease stays open with the
-    error in its row, for `gc` and workers. Raises StoreUnavailable; may be called again."""
+    error in its row, for `gc` and workers. Raises StoreUnavailable; may be called again.
+    """
     try:
         with session.timing.span("release", plan.trial_id):
             release(session, plan)
@@ -102,9 +106,11 @@ def end_released(session: Session, plan: Plan) -> None:
 def release(session: Session, plan: Plan) -> bool:
     """Remove everything of this trial and mark its lease as released; returns whether it was open
     until then, so that no other process gave it back meanwhile.
+
     A rented machine is deleted with everything on it; a shared one, too, unless another trial uses
     it by now. Raises ReleaseFailed naming what is left and where; the lease then stays open for
-    `gc`."""
+    `gc`.
+    """
     renter = session.renter(plan)
     try:
         # A machine is deleted with everything on it; but that of the fake cloud is this one.
@@ -129,9 +135,11 @@ def release(session: Session, plan: Plan) -> bool:
 
 def mark_released(session: Session, lease_id: str, *, of_machine: bool = True) -> bool:
     """Mark a lease as released, and return whether it was open.
+
     In the evidence first, so that a database that is rebuilt from it never contains the lease as
     open. A store that cannot be written to is only logged, because the
-    release has happened already. `of_machine`: whether it may be the lease of a shared machine."""
+    release has happened already. `of_machine`: whether it may be the lease of a shared machine.
+    """
     database = session.database
     lease, moment = load_lease(database, lease_id), iso(database_time(database))
     if lease is not None and lease.state == "open":
@@ -166,6 +174,7 @@ def keep_trial_rows(
 def let_go(session: Session, machine: MachineRecord) -> bool:
     """Release a machine with all its disks, unless another trial was assigned to it meanwhile;
     returns whether this did.
+
     Raises ReleaseFailed naming what is left; its lease then stays open."""
     lease = load_lease(session.database, machine.lease_id)
     released = lease is not None and lease.state == "released"

@@ -1,6 +1,8 @@
 """From a draft to a plan: rent its machine, examine it, and plan for its facts.
+
 Another process may repeat the renting, because everything is found by the trial's name. After a
-failure the caller releases what was made (engine/matrix/cells.py)."""
+failure the caller releases what was made (engine/matrix/cells.py).
+"""
 
 from __future__ import annotations
 
@@ -39,7 +41,9 @@ from diskbench.units import format_bytes
 def rent(session: Session, draft: Plan, asked: Event, note: Callable[[str], None]) -> Plan:
     """Acquire the draft's machine, examine it, and replace the draft by the plan for the machine.
     `asked` is set when the trial should stop; `note` tells its user what happens.
-    Raises DiskbenchError; what was acquired is then not released yet."""
+
+    Raises DiskbenchError; what was acquired is then not released yet.
+    """
     onlooker = Onlooker(
         note=note,
         stopping=asked.is_set,

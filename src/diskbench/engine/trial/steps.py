@@ -1,8 +1,10 @@
 """The stations of a trial: their effects, each idempotent; a step as a unit on its host; the
 verdict.
+
 Errors that belong to the measurement become an Outcome. After errors that do not (the evidence
 store is full, the database is gone, the host refuses us, a fault of ours) the policy decides
-(engine/trial/stop.py): the station waits and tries again, or the trial is suspended."""
+(engine/trial/stop.py): the station waits and tries again, or the trial is suspended.
+"""
 
 from __future__ import annotations
 
@@ -60,8 +62,10 @@ _Kept = tuple[StepRecord, Mapping[str, bytes]]
 @dataclass
 class LiveTrialSteps:
     """The stations on real hosts, a real evidence store and a real database.
+
     `stop` is set by Ctrl-C and `diskbench cancel`. A station that raises Suspended leaves its
-    workflow unfinished, so that another process can continue it."""
+    workflow unfinished, so that another process can continue it.
+    """
 
     session: Session
     stop: Stop
@@ -264,10 +268,12 @@ to hang with io_submit_mode=offload). Our choice, far beyond any stall seen on a
 
 def unit_of(plan: Plan, run_index: int, step: Step) -> Unit:
     """The unit that runs `step`; its name is unique in the run and sorts in the run's order.
+
     The canary (MR-13) runs before the first step and after every step: which one is the last is
     not known while it runs, and an interrupted run keeps one too. There is none where other trials
     measure on the same machine at once: it would measure them, and take processor time from their
-    fio. The machines of the fake cloud are this one, and its disks are files beside each other."""
+    fio. The machines of the fake cloud are this one, and its disks are files beside each other.
+    """
     target, is_fake = plan.target, plan.cell.provider == "fake"
     has_canary = not (is_fake or plan.shares_machine)
     # Of a directory, the kernel's numbers of the disk below it, where these are known.
@@ -333,6 +339,7 @@ def judge_trial(
 ) -> None:
     """Judge the runs of a trial, so that `results list` shows their figure and trust at once.
     `results` are their steps, where the caller has them.
+
     An error is logged and not raised: the trial is measured, and each later read judges it again.
     """
     from diskbench.results.verdicts import trial_verdicts

@@ -1,5 +1,6 @@
 """What ends a trial before its time, or makes it wait: requests to stop, signals, and errors that
 are no result.
+
 Ctrl-C stops all trials of this process, the second one leaves at once; SIGTERM is the same.
 `diskbench cancel` or a limit of a matrix stops one trial. A database that restarts, an evidence
 store that is full, or a host that is away does not end a cell: a worker waits and tries again; a
@@ -125,8 +126,10 @@ def stop_then_leave(
     stop: Stop, on_first: Callable[[], None], left: Callable[[], str]
 ) -> Callable[[], None]:
     """For `on_signals`: asks all trials to stop at the first signal; at the second prints `left()`,
-    suspends all trials and raises Suspended in the main thread. `on_first` says to the user that
-    the run is being stopped."""
+    suspends all trials and raises Suspended in the main thread.
+
+    `on_first` says to the user that the run is being stopped.
+    """
 
     def handle() -> None:
         if stop.all_asked:

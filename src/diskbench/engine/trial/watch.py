@@ -62,7 +62,9 @@ def step_progress(
 @dataclass
 class Timing:
     """Sums of wall seconds by name, in the order of first use; any thread may add.
-    Time without a trial id is shared by all trials of the process."""
+
+    Time without a trial id is shared by all trials of the process.
+    """
 
     _lock: threading.Lock = field(default_factory=threading.Lock)
     _seconds: dict[str | None, dict[str, float]] = field(default_factory=dict)
@@ -130,7 +132,9 @@ def note_of_long_stages(note: Callable[[str], None]) -> Callable[[str], None]:
 @dataclass
 class HostLost:
     """Called after every failed attempt to reach a machine; asks its provider each time.
-    A machine that was not rented is never known to be gone."""
+
+    A machine that was not rented is never known to be gone.
+    """
 
     plan: Plan
     renter: Renter | None

@@ -1,6 +1,7 @@
-"""A report as Markdown: text and tables for a README, a blog or a ticket. Tables are GitHub's
-(github.github.com/gfm, 0.29, section 4.10). Text from users is escaped: a label `**x**` or
-`<script>` shows as it was typed.
+"""A report as Markdown: text and tables for a README, a blog or a ticket.
+
+Tables are GitHub's (github.github.com/gfm, 0.29, section 4.10). Text from users is escaped: a
+label `**x**` or `<script>` shows as it was typed.
 """
 
 from __future__ import annotations

@@ -9,8 +9,6 @@ seeds the share of writes alone differs: in 5 s of 500 reads/s by 3 %, which say
 diskbench. Ends with 1 when a ratio is off.
 """
 
-from __future__ import annotations
-
 import argparse
 import json
 import os

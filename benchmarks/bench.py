@@ -13,8 +13,6 @@ times: it is good on another machine too. A row of seconds without a floor of it
 compared with what is wanted. Ends with 1, naming the row, when one is worse or did not run.
 """
 
-from __future__ import annotations
-
 import argparse
 import json
 import os

@@ -8,8 +8,6 @@ A benchmark is a script that writes its results with `--json FILE`:
 wanted of a row is a sentence of the premises in docs/design.md.
 """
 
-from __future__ import annotations
-
 import shlex
 from collections.abc import Mapping
 from dataclasses import dataclass

@@ -5,8 +5,6 @@ Seconds of two machines, or of two days, say nothing of each other; their ratio 
 in turn with them does. A row without a floor of its own has another measure: what is wanted of it.
 """
 
-from __future__ import annotations
-
 import json
 import os
 import platform

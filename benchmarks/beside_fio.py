@@ -9,8 +9,6 @@ fio's threads (/proc/PID/task/*/schedstat, in ns), between two looks while fio r
 `ssh HOST fio`, in turn. Needs root. Ends with 1 beyond 1 % of a core.
 """
 
-from __future__ import annotations
-
 import argparse
 import json
 import os

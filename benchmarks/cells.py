@@ -9,8 +9,6 @@ limit was held and the books (tests/rigs/books.py) are in order.
     python benchmarks/cells.py [--cells 1000] [--workers 4] [--json FILE]
 """
 
-from __future__ import annotations
-
 import argparse
 import ctypes
 import json

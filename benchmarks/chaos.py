@@ -9,8 +9,6 @@ that must be 0 is 0.
     python benchmarks/chaos.py [--kills 200] [--on clouds|fake] [--seed N] [--every 6]
 """
 
-from __future__ import annotations
-
 import argparse
 import os
 import random

@@ -10,8 +10,6 @@ way of others or not; imports in functions and below TYPE_CHECKING count as well
 unpacked by `git archive` into a directory that is removed.
 """
 
-from __future__ import annotations
-
 import argparse
 import io
 import subprocess

@@ -3,8 +3,6 @@
 Nothing is imported from the tree that is counted, so an old commit is counted like the present one.
 """
 
-from __future__ import annotations
-
 import ast
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence

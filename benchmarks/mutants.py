@@ -8,8 +8,6 @@ is printed: each decision, how many seconds the tests took, and the first test t
 with 1 when a change was noticed by none, or a text stands nowhere or twice.
 """
 
-from __future__ import annotations
-
 import os
 import re
 import shutil

@@ -1,8 +1,6 @@
 """The decisions that benchmarks/mutants.py makes wrong, each as one text of the source, and the
 tests that must notice."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 

@@ -11,8 +11,6 @@ two cores.
     python benchmarks/overhead.py [--hosts 1,8,32] [--repeats 3] [--json FILE]
 """
 
-from __future__ import annotations
-
 import argparse
 import json
 import os

@@ -10,8 +10,6 @@ turn with their floor, `python -c 'import typer'`; the others once, and `publish
 nothing changed. `--keep` keeps the store, and uses the one that is there.
 """
 
-from __future__ import annotations
-
 import argparse
 import json
 import os

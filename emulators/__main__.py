@@ -4,8 +4,6 @@ Prints one line of JSON when it is up: its endpoint, what to set in the environm
 script/demo-cloud does with it.
 """
 
-from __future__ import annotations
-
 import argparse
 import json
 import os

@@ -5,8 +5,6 @@ sends later to move the switch. A `systemctl` that knows the switch alone stands
 time is looked at from outside: nothing of the script that switches a machine off is ever run here.
 """
 
-from __future__ import annotations
-
 import re
 import subprocess
 import threading

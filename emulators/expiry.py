@@ -1,7 +1,5 @@
 """Credentials that expire while they are in use, in every emulated cloud."""
 
-from __future__ import annotations
-
 import threading
 
 

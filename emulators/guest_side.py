@@ -5,8 +5,6 @@ The servers of a cloud (`aws/imds.py`, `azure/imds.py`, `azure/wire_server.py`,
 guests at the addresses at which a guest looks for them.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 

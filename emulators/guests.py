@@ -3,8 +3,6 @@
 A guest is found by its name, as every lab host is by its lease; nothing is kept in memory.
 """
 
-from __future__ import annotations
-
 import contextlib
 import os
 import select

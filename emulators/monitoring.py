@@ -4,8 +4,6 @@ Kept after a disk is gone, as clouds keep it. A second is at a limit when the di
 the limit allows: the lab's throttle lets nothing more through, and does not tell who waited.
 """
 
-from __future__ import annotations
-
 import threading
 import time
 from collections.abc import Callable, Iterable, Iterator

@@ -1,7 +1,5 @@
 """What `python -m emulators` asks of the module `serve` of each cloud."""
 
-from __future__ import annotations
-
 import importlib
 from collections.abc import Mapping, Sequence
 from contextlib import AbstractContextManager

@@ -4,8 +4,6 @@ Prints one line of JSON when they are up: what to set in the environment and wha
 small matrix over all of them, and the words of each cloud's module `listing`.
 """
 
-from __future__ import annotations
-
 import argparse
 import json
 import os

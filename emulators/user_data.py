@@ -4,8 +4,6 @@ The keys are honoured, and the command that arms the dead-man's switch (dead_man
 run, for the lab host has no cloud-init. That real guests boot with the same text is tested in QEMU.
 """
 
-from __future__ import annotations
-
 import base64
 from dataclasses import dataclass
 from typing import Any

@@ -1,7 +1,5 @@
 """A recorded case of tests/cases/limiter, judged: for its test and for the scoreboard."""
 
-from __future__ import annotations
-
 from itertools import pairwise
 from typing import Any
 

@@ -4,8 +4,6 @@
 `kept` names does; the others have the marker `thorough`, and run before a change of it is merged.
 CONTRIBUTING.md shows the table (`python -m tests.rooms` writes it)."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable
 from dataclasses import dataclass
 from fnmatch import fnmatchcase

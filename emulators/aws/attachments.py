@@ -4,8 +4,6 @@ Codes: EC2 API Reference, "Error codes for the Amazon EC2 API"; names of devices
 device_naming.md (2023-03-07).
 """
 
-from __future__ import annotations
-
 import re
 import subprocess
 from concurrent.futures import Future

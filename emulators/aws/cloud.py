@@ -1,7 +1,5 @@
 """What the emulated AWS knows beside moto: faults, what is on its way, the machines behind it."""
 
-from __future__ import annotations
-
 import threading
 import time
 from concurrent.futures import ThreadPoolExecutor

@@ -4,8 +4,6 @@ moto keeps only what is put there. Series have points under their own dimensions
 exceeded when most of its seconds were.
 """
 
-from __future__ import annotations
-
 import time
 from collections.abc import Callable, Mapping
 from typing import Any

@@ -1,8 +1,6 @@
 """What EC2 knows of a deletion and moto does not: a security group in use stays (EC2 API Reference,
 DeleteSecurityGroup), and a key pair goes by its name or by its id (DeleteKeyPair)."""
 
-from __future__ import annotations
-
 from emulators.aws.call import Answer, Call, Proceed, Refusal
 from emulators.aws.cloud import Cloud
 

@@ -4,8 +4,6 @@ says so with an error (Amazon EC2 API Reference, "DryRun"). moto knows it for so
 Public reports of dry runs name InvalidAMIID.NotFound, InvalidSubnetID.NotFound, Unsupported and
 InvalidParameterValue; a lack of capacity is never told by one."""
 
-from __future__ import annotations
-
 from emulators.aws import launch_rules, volume_rules
 from emulators.aws.call import Answer, Call, Proceed, Refusal
 from emulators.aws.cloud import Cloud

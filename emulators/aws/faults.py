@@ -5,8 +5,6 @@ Exceeded and InsufficientInstanceCapacity are server errors); an expired session
 to EC2, ExpiredTokenException to JSON services and ExpiredToken to STS.
 """
 
-from __future__ import annotations
-
 import copy
 import threading
 from collections.abc import Callable

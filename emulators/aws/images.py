@@ -5,8 +5,6 @@ parameters: Canonical, "Find Ubuntu images on AWS" (documentation.ubuntu.com/aws
 Manager User Guide, "Calling AMI public parameters for Amazon Linux".
 """
 
-from __future__ import annotations
-
 import hashlib
 from dataclasses import dataclass
 from typing import Any

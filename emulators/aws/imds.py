@@ -5,8 +5,6 @@ EC2 User Guide, "Use the Instance Metadata Service to access instance metadata":
 with 401 where `HttpTokens` is `required`. A path that ends in a slash lists what is below it.
 """
 
-from __future__ import annotations
-
 import json
 import re
 from collections.abc import Mapping

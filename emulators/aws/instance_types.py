@@ -1,7 +1,5 @@
 """What moto's copy of DescribeInstanceTypes says that matters to a machine in the lab."""
 
-from __future__ import annotations
-
 import hashlib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass

@@ -3,8 +3,6 @@
 EC2 User Guide, "Amazon EC2 instance state changes"; reasons as in StateReason of the API Reference.
 """
 
-from __future__ import annotations
-
 import threading
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor

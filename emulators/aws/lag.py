@@ -5,8 +5,6 @@ Amazon EC2 Developer Guide, "Eventual consistency in the Amazon EC2 API". Looks,
 depend on no clock. The account's owner sees everything as it is.
 """
 
-from __future__ import annotations
-
 import contextlib
 from collections.abc import Iterator
 from typing import Any

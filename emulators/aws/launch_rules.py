@@ -4,8 +4,6 @@ Codes: EC2 API Reference, "Error codes for the Amazon EC2 API"; a type that a zo
 Unsupported (EC2 User Guide, "Troubleshoot instance launch issues").
 """
 
-from __future__ import annotations
-
 import base64
 import binascii
 from collections.abc import Mapping

@@ -4,8 +4,6 @@ Endpoint and credentials come from the environment, as for any client. Ends with
 anything.
 """
 
-from __future__ import annotations
-
 import argparse
 import sys
 from collections.abc import Mapping

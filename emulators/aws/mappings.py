@@ -1,8 +1,6 @@
 """Volumes that a launch asks for in its BlockDeviceMappings. moto ignores Iops and Throughput there
 and knows no instance store, so it is not shown them."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from typing import Any
 

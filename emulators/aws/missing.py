@@ -4,8 +4,6 @@ Answered before moto sees them. The quotas are AWS's own codes (Service Quotas, 
 "Amazon EBS", 2026) with defaults of a new account; the price list is empty.
 """
 
-from __future__ import annotations
-
 import json
 from collections.abc import Callable, Iterable
 from typing import Any

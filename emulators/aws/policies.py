@@ -4,8 +4,6 @@ IAM User Guide, "Policy evaluation logic" and "Condition operators": an explicit
 Allow; a condition on a key that the request lacks fails, but for Null and the ForAllValues form.
 """
 
-from __future__ import annotations
-
 import json
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field

@@ -8,8 +8,6 @@ resources during creation"); GetCallerIdentity demands nothing (STS API Referenc
 owner may do everything.
 """
 
-from __future__ import annotations
-
 import base64
 import functools
 import json

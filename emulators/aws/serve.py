@@ -1,7 +1,5 @@
 """The emulated AWS for `python -m emulators aws`."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from contextlib import contextmanager
 

@@ -7,8 +7,6 @@ CreateTags at most 1,000 resources (botocore 1.44.5, ec2 service model; EC2 User
 restrictions").
 """
 
-from __future__ import annotations
-
 from emulators.aws.call import Answer, Call, Proceed, Refusal
 from emulators.aws.cloud import Cloud
 

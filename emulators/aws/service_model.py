@@ -6,8 +6,6 @@ values outside an enumeration, numbers and booleans that are none. A client drop
 does not know, so that a wrong answer would go unnoticed.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from functools import cache
 from typing import Any

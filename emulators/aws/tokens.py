@@ -4,8 +4,6 @@ EC2 User Guide, "Ensuring idempotency in Amazon EC2 API requests": a token count
 and for all parameters; what failed did not use it up.
 """
 
-from __future__ import annotations
-
 import json
 
 from emulators.aws.call import Answer, Call, Proceed, Refusal

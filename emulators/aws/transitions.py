@@ -1,8 +1,6 @@
 """States that are not final at once: a thing is what it becomes after it was looked at so often and
 its work in the lab is done. Looks, not seconds: tests depend on no clock."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from concurrent.futures import Future
 from dataclasses import dataclass, field

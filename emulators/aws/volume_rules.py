@@ -4,8 +4,6 @@ Ranges: botocore 1.44.5 ec2 CreateVolumeRequest (2026-11-17). Ratios: EC2 User G
 purpose.md and provisioned-iops.md (2023-05-11). Wordings as quoted in public reports of each error.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from typing import Any
 

@@ -6,8 +6,6 @@ which means rsa (common/conf.py); without that key it reports failure after 1,80
 (pa/provision/cloudinit.py). The real agent is booted in QEMU (tests/qemu).
 """
 
-from __future__ import annotations
-
 import base64
 import subprocess
 import tempfile

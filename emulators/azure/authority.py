@@ -1,7 +1,5 @@
 """A certificate authority that lives as long as the emulator, and a certificate for its address."""
 
-from __future__ import annotations
-
 import datetime as dt
 import ipaddress
 import ssl

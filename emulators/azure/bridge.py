@@ -1,7 +1,5 @@
 """Virtual machines and lab hosts in step: booted, disks plugged and pulled, taken away."""
 
-from __future__ import annotations
-
 import hashlib
 import threading
 from collections.abc import Callable

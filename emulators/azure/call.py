@@ -1,7 +1,5 @@
 """One request to the emulated Azure Resource Manager, and how it is answered or refused."""
 
-from __future__ import annotations
-
 import datetime as dt
 import re
 from collections.abc import Mapping

@@ -1,7 +1,5 @@
 """What the emulated Azure knows: resources, operations, faults, and the machines behind it."""
 
-from __future__ import annotations
-
 import itertools
 import re
 import threading

@@ -5,8 +5,6 @@ answered with InvalidTemplateDeployment, whose message quotes the resource provi
 right that is missing (public reports: "Authorization failed for template resource …").
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from typing import Any
 

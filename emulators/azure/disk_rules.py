@@ -5,8 +5,6 @@ Sizes and figures: azure-compute-docs disks-types.md (2026-08-11) and the tables
 by it; bursting: managed-disks-bursting-2.md (2025-01-14). Wordings as quoted in public reports.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass

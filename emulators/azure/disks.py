@@ -1,7 +1,5 @@
 """Managed disks: made, changed and deleted as Microsoft.Compute/disks does."""
 
-from __future__ import annotations
-
 import copy
 import uuid
 from typing import Any

@@ -1,7 +1,5 @@
 """From a request to its handler: noted, checked for credentials and faults, routed, answered."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 
 from emulators.azure import (

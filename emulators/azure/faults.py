@@ -5,8 +5,6 @@ any. Codes: learn.microsoft.com, azure-resource-manager/troubleshooting/common-d
 and virtual-machines/troubleshooting/allocation-failure.
 """
 
-from __future__ import annotations
-
 import copy
 import fnmatch
 import threading

@@ -4,8 +4,6 @@ shutdown schedules; and what is counted of a machine.
 A schedule is fired by `power.fire_schedules`, never by a clock.
 """
 
-from __future__ import annotations
-
 from datetime import datetime, timedelta
 from typing import Any
 

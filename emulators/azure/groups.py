@@ -1,7 +1,5 @@
 """Resource groups: one delete takes everything in it along."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Mapping
 from concurrent.futures import Future

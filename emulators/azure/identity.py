@@ -4,8 +4,6 @@ The tenant is `adfs`, as on Azure Stack Hub: for any other, MSAL asks login.micr
 whether the authority is one.
 """
 
-from __future__ import annotations
-
 import re
 from typing import Any
 from urllib.parse import parse_qs

@@ -3,8 +3,6 @@
 Names: facts of PerfKitBenchmarker (2026-08-20); the Windows one is what the recordings ask for.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from typing import Any
 

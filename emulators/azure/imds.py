@@ -4,8 +4,6 @@ Azure, "Azure Instance Metadata Service for virtual machines": the header `Metad
 required, and so is a known api-version; JSON unless `format=text` asks for one value.
 """
 
-from __future__ import annotations
-
 import json
 from collections.abc import Mapping
 from dataclasses import dataclass

@@ -4,8 +4,6 @@ Subscription, credentials and certificate authority come from the environment, a
 Ends with 1 when there is anything.
 """
 
-from __future__ import annotations
-
 import argparse
 import os
 import sys

@@ -1,7 +1,5 @@
 """The disks of a virtual machine: which it is to have, those that come with it, whose they are."""
 
-from __future__ import annotations
-
 import uuid
 from typing import Any
 

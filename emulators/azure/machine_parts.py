@@ -1,7 +1,5 @@
 """The parts of a virtual machine, checked and as Azure shows them: disks, interfaces, user."""
 
-from __future__ import annotations
-
 import uuid
 from typing import Any
 

@@ -3,8 +3,6 @@
 Codes and wordings: virtual-machines/troubleshooting of azure-docs and public reports of each.
 """
 
-from __future__ import annotations
-
 import base64
 import binascii
 from collections.abc import Mapping, Sequence

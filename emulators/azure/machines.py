@@ -1,7 +1,5 @@
 """Virtual machines: put, changed and deleted; their disks and interfaces follow them."""
 
-from __future__ import annotations
-
 import copy
 import uuid
 from concurrent.futures import Future

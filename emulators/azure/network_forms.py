@@ -3,8 +3,6 @@
 Those are the members of the recordings of azure-mgmt-network 19.3.0 and azure-mgmt-compute 29.1.0.
 """
 
-from __future__ import annotations
-
 import ipaddress
 import uuid
 from typing import Any

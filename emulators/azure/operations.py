@@ -4,8 +4,6 @@ An operation is over after it was looked at so often and its work in the lab is 
 seconds: tests depend on no clock. Every GET is a look at all that are under way.
 """
 
-from __future__ import annotations
-
 import uuid
 from collections.abc import Callable
 from concurrent.futures import Future

@@ -5,8 +5,6 @@ and Snapshot): a set belongs to a region; a snapshot has the size of its disk, a
 made from it is as large or larger.
 """
 
-from __future__ import annotations
-
 import copy
 import subprocess
 import uuid

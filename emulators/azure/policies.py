@@ -7,8 +7,6 @@ The error: Azure Policy, "Understand policy effects" and azure-cli 27562, terraf
 whose details name the tag.
 """
 
-from __future__ import annotations
-
 import json
 from typing import Any
 

@@ -1,8 +1,6 @@
 """Requests that begin operations, and how those are looked at: azure-asyncoperation and location,
 as azure-core polls them."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from concurrent.futures import Future
 from typing import Any

@@ -4,8 +4,6 @@ Azure, "States and billing status of Azure Virtual Machines": a guest that switc
 stopped, and billed until it is deallocated.
 """
 
-from __future__ import annotations
-
 from typing import Any
 
 from emulators.azure import bridge

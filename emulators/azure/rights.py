@@ -7,8 +7,6 @@ gallery images" does (Reader of the image). What a machine deletes by its delete
 of whoever deletes the machine: no document found says whether Azure does so.
 """
 
-from __future__ import annotations
-
 import fnmatch
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any

@@ -3,8 +3,6 @@
 Read-only members are taken and dropped, as Azure does: who reads, changes and writes sends them.
 """
 
-from __future__ import annotations
-
 import enum
 import importlib
 import types

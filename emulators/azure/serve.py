@@ -1,7 +1,5 @@
 """The emulated Azure for `python -m emulators azure`."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from contextlib import contextmanager
 

@@ -1,7 +1,5 @@
 """The emulated Azure as one thing: started, told where it is, stopped, with nothing left of it."""
 
-from __future__ import annotations
-
 import contextlib
 import json
 import os

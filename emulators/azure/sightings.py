@@ -6,8 +6,6 @@ Resource Manager answers from replicas: a resource may be read with 404 just aft
 deleted. Looks, not seconds: tests depend on no clock.
 """
 
-from __future__ import annotations
-
 import copy
 import re
 from dataclasses import dataclass, field

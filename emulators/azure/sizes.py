@@ -6,8 +6,6 @@ those that they do not have; None where neither says. Ebds_v5: ebdsv5-ebsv5-seri
 dsv6-, dasv6-, ebsv6- and lsv4-series.md (2024 to 2026), whose names of families are ours.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from typing import Any
 

@@ -1,7 +1,5 @@
 """Subscriptions, their locations, and the resource providers that they are registered with."""
 
-from __future__ import annotations
-
 from emulators.azure.call import Answer, Call, Refusal
 from emulators.azure.cloud import Cloud, Route
 

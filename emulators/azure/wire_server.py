@@ -6,8 +6,6 @@ Azure publishes no reference; the form of every document is what WALinuxAgent 2.
 Certificates are not served: our machines have none, and both take the user's key from elsewhere.
 """
 
-from __future__ import annotations
-
 import json
 import threading
 from collections.abc import Callable, Mapping

@@ -1,7 +1,5 @@
 """What becomes of one request: matched, checked, carried out, and its answer checked as well."""
 
-from __future__ import annotations
-
 import copy
 import json
 from functools import partial

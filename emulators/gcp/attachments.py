@@ -1,7 +1,5 @@
 """Disks that come to a running instance and go again, and their disks in the lab."""
 
-from __future__ import annotations
-
 from functools import partial
 from typing import Any
 

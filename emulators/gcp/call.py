@@ -1,7 +1,5 @@
 """One request to the emulated Compute Engine, and how it is refused."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from typing import Any
 

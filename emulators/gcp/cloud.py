@@ -1,7 +1,5 @@
 """What the emulated Compute Engine knows: resources, operations, faults, the machines behind it."""
 
-from __future__ import annotations
-
 import itertools
 import threading
 import time

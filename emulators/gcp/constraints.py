@@ -10,8 +10,6 @@ constraints, compute.requireOsLogin); its words are ours. What is in force is to
 Organization Policy API v2, projects.policies.getEffectivePolicy.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Mapping
 from typing import Any

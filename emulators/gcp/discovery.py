@@ -3,8 +3,6 @@
 The document is the one inside google-api-python-client (compute.v1.json).
 """
 
-from __future__ import annotations
-
 import json
 import re
 from dataclasses import dataclass

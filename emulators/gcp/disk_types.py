@@ -6,8 +6,6 @@ Compute Engine, "Persistent Disk", "Extreme Persistent Disk", "Hyperdisk overvie
 MiB/s. Disks whose data is in two zones are of a region: `regionDisks`.
 """
 
-from __future__ import annotations
-
 import math
 from dataclasses import dataclass
 from typing import Any

@@ -1,7 +1,5 @@
 """Disks of zones and of regions: made, told, labelled and deleted."""
 
-from __future__ import annotations
-
 import subprocess
 from pathlib import Path
 from typing import Any

@@ -5,8 +5,6 @@ limits" (403 rateLimitExceeded); stockouts in both wordings that users report
 (github.com/google/syzkaller/pull/4385).
 """
 
-from __future__ import annotations
-
 import copy
 import threading
 from dataclasses import dataclass, field, replace

@@ -4,8 +4,6 @@ Grammar: description of `filter` in the discovery document. Whole filters (AND, 
 not emulated: they are refused, as Compute Engine refuses what is no filter.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Callable, Mapping
 from typing import Any

@@ -1,7 +1,5 @@
 """Firewall rules, and who gets in by them: without one, nobody reaches a machine's sshd."""
 
-from __future__ import annotations
-
 import ipaddress
 from typing import Any
 

@@ -1,7 +1,5 @@
 """Which function answers which method of the discovery document; the others are not emulated."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from typing import Any
 

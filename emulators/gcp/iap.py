@@ -6,8 +6,6 @@ The emulator demands what IAP demands: the permission, a running instance of tha
 and a firewall rule that lets IAP's range in (IAP, "Using IAP for TCP forwarding").
 """
 
-from __future__ import annotations
-
 import ipaddress
 import sys
 from pathlib import Path

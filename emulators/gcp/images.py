@@ -4,8 +4,6 @@ Families: PerfKitBenchmarker at 2026-08-20. Only Ubuntu's images bring cloud-ini
 user by it; all have Google's guest agent, which makes the users that `ssh-keys` names.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any

@@ -4,8 +4,6 @@ States: Compute Engine, "VM instance lifecycle". An instance whose creation fail
 more afterwards (googleapis/nodejs-compute issue 377).
 """
 
-from __future__ import annotations
-
 import threading
 from concurrent.futures import ThreadPoolExecutor
 from functools import partial

@@ -1,7 +1,5 @@
 """Labels, and the fingerprints that guard what is changed in place."""
 
-from __future__ import annotations
-
 import base64
 import hashlib
 import json

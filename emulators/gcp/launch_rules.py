@@ -4,8 +4,6 @@ Wordings as users report them: "[pd-standard] features are not compatible for cr
 (terraform-provider-google issue 8148), names and references as everywhere in Compute.
 """
 
-from __future__ import annotations
-
 import re
 from dataclasses import dataclass, field
 from typing import Any

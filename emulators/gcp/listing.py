@@ -3,8 +3,6 @@
 Credentials come from the environment, as for any client. Ends with 1 when there is anything.
 """
 
-from __future__ import annotations
-
 import argparse
 import sys
 from collections.abc import Mapping

@@ -1,7 +1,5 @@
 """Answers that list: filtered, in pages, and by scope."""
 
-from __future__ import annotations
-
 import base64
 import binascii
 from collections.abc import Mapping, Sequence

@@ -7,8 +7,6 @@ C4D from 64, M4 from 112. "Set VM host maintenance policy" (2026): H4D, bare met
 more than 18,000 GiB are only terminated, E2 and a smaller Z3 only migrated.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass, field
 from typing import Any
 

@@ -4,8 +4,6 @@ Compute Engine, "Add SSH keys to VMs": `ssh-keys` holds a line `USER:KEY` for ea
 ignores them where `enable-oslogin` is TRUE. cloud-init reads `user-data`.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass

@@ -6,8 +6,6 @@ Compute Engine, "About VM metadata" and "Query VM metadata": every request needs
 of `answer` waits (`waits`). Guest attributes are refused unless the metadata enable them.
 """
 
-from __future__ import annotations
-
 import json
 from collections.abc import Mapping
 from dataclasses import dataclass

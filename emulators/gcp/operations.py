@@ -5,8 +5,6 @@ may answer before the operation is done, as the service's own may ("on a best ef
 description of zoneOperations.wait in the discovery document).
 """
 
-from __future__ import annotations
-
 import contextlib
 import uuid
 from typing import Any

@@ -1,7 +1,5 @@
 """Regions, zones, the project, its networks: what is there before anybody rents anything."""
 
-from __future__ import annotations
-
 from typing import Any
 
 from emulators.gcp import lists, quotas

@@ -3,8 +3,6 @@
 Wording: Compute Engine, "Allocation quotas": told inside the operation as QUOTA_EXCEEDED.
 """
 
-from __future__ import annotations
-
 from collections import Counter
 from typing import Any
 

@@ -1,8 +1,6 @@
 """Where the emulated Compute Engine sells, what is there at the start, and how resources are named:
 by full and partial URLs, as Compute takes and gives them. Pure."""
 
-from __future__ import annotations
-
 import hashlib
 import re
 from datetime import UTC, datetime

@@ -5,8 +5,6 @@ Description of `requestId` in the discovery document: a valid UUID, not the zero
 request is refused is a choice of ours, on the safe side: the document does not say.
 """
 
-from __future__ import annotations
-
 import json
 import uuid
 from collections.abc import Callable

@@ -10,8 +10,6 @@ projects.testIamPermissions, served here under its path; of one image or subnetw
 testIamPermissions of Compute Engine's collections.
 """
 
-from __future__ import annotations
-
 import json
 import re
 from collections.abc import Callable, Iterator

@@ -4,8 +4,6 @@ Wordings: as the service refuses (google.rpc "Cannot find field" for unknown nam
 "Invalid value for field" for the rest).
 """
 
-from __future__ import annotations
-
 import base64
 import binascii
 import re

@@ -1,7 +1,5 @@
 """The emulated Compute Engine for `python -m emulators gcp`."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from contextlib import contextmanager
 

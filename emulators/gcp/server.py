@@ -1,7 +1,5 @@
 """The emulated Compute Engine as one thing: started, told where it is, stopped, nothing left."""
 
-from __future__ import annotations
-
 import contextlib
 import json
 import os

@@ -6,8 +6,6 @@ nowhere, and other processes read before the end. So the mode is harder than the
 changes a thing (attach, delete) meets the truth at once, what reads does not.
 """
 
-from __future__ import annotations
-
 import copy
 from dataclasses import dataclass, field
 from typing import Any

@@ -1,7 +1,5 @@
 """The emulated Compute Engine over HTTP, and the token server of its service accounts."""
 
-from __future__ import annotations
-
 import base64
 import contextlib
 import json

@@ -3,8 +3,6 @@
 `python -m emulators.vsphere.build` builds it, so that no test has to wait for that.
 """
 
-from __future__ import annotations
-
 import fcntl
 import hashlib
 import os

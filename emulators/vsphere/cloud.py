@@ -1,7 +1,5 @@
 """The emulated vSphere: the simulator's machines, each with a lab host behind it while it is on."""
 
-from __future__ import annotations
-
 import contextlib
 import os
 import threading

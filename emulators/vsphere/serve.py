@@ -1,7 +1,5 @@
 """The emulated vSphere for `python -m emulators vsphere`."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from contextlib import contextmanager
 

@@ -1,7 +1,5 @@
 """The simulator as a process: started, told what to do, heard, ended."""
 
-from __future__ import annotations
-
 import json
 import os
 import queue

@@ -6,8 +6,6 @@ with the line that installs it. `pip` gets the names of the packages, not `diskb
 diskbench is not on a package registry, so a package of that name there would not be ours.
 """
 
-from __future__ import annotations
-
 import importlib.metadata
 import importlib.util
 import re

@@ -3,8 +3,6 @@ read up to a limit, readable by their owner alone (results, keys, logs, lab host
 format under the name of another.
 """
 
-from __future__ import annotations
-
 import contextlib
 import ctypes
 import errno

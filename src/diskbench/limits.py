@@ -6,8 +6,6 @@ names the input, the limit and what to do: LimitExceeded for hosts and evidence,
 ProfileError for what the user typed.
 """
 
-from __future__ import annotations
-
 from typing import Final
 
 MIB: Final = 2**20

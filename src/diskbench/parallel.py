@@ -1,8 +1,6 @@
 """Many inputs: one function over them in threads, for calls that wait on the network; some of them
 at a time, for what is held in memory; and those of a kind together."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from typing import TypeVar

@@ -5,8 +5,6 @@ provider's class, its model of options, its catalogue) is a reference that is im
 first needed, so that a command which only lists providers imports no cloud's SDK and no pydantic.
 """
 
-from __future__ import annotations
-
 import importlib
 import re
 from collections.abc import Callable, Mapping

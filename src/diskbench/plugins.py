@@ -4,8 +4,6 @@ A package whose provider cannot be loaded does not affect other providers: code 
 providers skips it with one warning, and code that names it gets ProviderBroken.
 """
 
-from __future__ import annotations
-
 import functools
 import logging
 import re

@@ -6,8 +6,6 @@ start and which does not report the origin of a value. Credentials of clouds are
 diskbench: each SDK has its own chain.
 """
 
-from __future__ import annotations
-
 import getpass
 import os
 import socket

@@ -1,8 +1,6 @@
 """The OpenSSH command with which a person can check a host that diskbench could not reach: `ssh`
 takes a port as `-p PORT` and never as HOST:PORT."""
 
-from __future__ import annotations
-
 import shlex
 from collections.abc import Sequence
 

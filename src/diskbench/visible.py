@@ -10,8 +10,6 @@ and screen.py (standard output and error, logs, tables, the live display), store
 report/page, report/site and report/charts/figure.py (files).
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterable, Mapping
 from typing import Any

@@ -5,8 +5,6 @@ Anchors, aliases and merge keys (`<<`) work; in what people write a duplicate ke
 mistake, where YAML libraries silently use its last value.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 from importlib import resources

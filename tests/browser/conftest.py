@@ -3,8 +3,6 @@
 Playwright's event loop would stop other tests from starting one. So all that it makes for a session
 is made for this folder, which one process has (tests/conftest.py), and is gone at its end."""
 
-from __future__ import annotations
-
 import os
 import shutil
 from collections.abc import Callable, Iterator

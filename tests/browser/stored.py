@@ -1,7 +1,5 @@
 """Runs with what reports are made of, without an hour of waiting: evidence as fio leaves it."""
 
-from __future__ import annotations
-
 import pytest
 from tests.books import SHIPPED
 from tests.rigs.coursed import coursed

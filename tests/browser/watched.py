@@ -1,7 +1,5 @@
 """What a page did while it was looked at, and what is wrong with it for who cannot see or point."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass, field
 from pathlib import Path
 from urllib.parse import unquote, urlsplit

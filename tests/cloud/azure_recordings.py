@@ -4,8 +4,6 @@ the emulated one: how its answers differ in form.
 They are in the SDK's source packages, downloaded once by pip, as it is configured, into the user's
 cache directory. Their authors replaced secrets and the subscription's id."""
 
-from __future__ import annotations
-
 import ast
 import fcntl
 import json

@@ -1,7 +1,5 @@
 """What the tests of renting on Azure do it with: the emulator, and a provider that waits little."""
 
-from __future__ import annotations
-
 import dataclasses
 import time
 from typing import Any, cast

@@ -1,7 +1,5 @@
 """Emulated clouds for the tests of a module, new for each test."""
 
-from __future__ import annotations
-
 import shutil
 import sys
 import tempfile

@@ -4,8 +4,6 @@ It waits as long as users' does. A test in which something never comes says afte
 to give up: TEST_GIVES_UP="volume_s=3 ssh_s=5" (call_s is for any one answer); variables that begin
 with DISKBENCH would not reach the program (tests/rigs/cli.py)."""
 
-from __future__ import annotations
-
 import dataclasses
 import os
 import sys

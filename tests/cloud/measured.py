@@ -1,7 +1,5 @@
 """What a run on an emulated cloud measures, and the rows that are kept of it."""
 
-from __future__ import annotations
-
 import shlex
 from collections.abc import Iterable
 from pathlib import Path

@@ -1,7 +1,5 @@
 """What tests do with an emulated AWS, by plain boto3."""
 
-from __future__ import annotations
-
 import json
 import subprocess
 from contextlib import contextmanager

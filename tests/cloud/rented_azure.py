@@ -1,7 +1,5 @@
 """What tests do with an emulated Azure, by the plain SDK."""
 
-from __future__ import annotations
-
 import base64
 from collections.abc import Iterator
 from contextlib import contextmanager

@@ -1,7 +1,5 @@
 """What tests do with an emulated Compute Engine, by plain google-cloud-compute."""
 
-from __future__ import annotations
-
 import time
 from contextlib import contextmanager
 from typing import Any

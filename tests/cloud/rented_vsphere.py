@@ -1,7 +1,5 @@
 """What tests do with an emulated vSphere, by plain pyVmomi."""
 
-from __future__ import annotations
-
 import time
 from typing import Any
 

@@ -5,8 +5,6 @@ What differs between two runs (numbers that stand for private values, times, tok
 compared.
 """
 
-from __future__ import annotations
-
 import contextlib
 import json
 import re

@@ -1,8 +1,6 @@
 """An AWS account as companies and beginners have it: policies of the organisation, keys of their
 own, the Free plan, no role for spot machines, regions that are not enabled."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Iterator
 from pathlib import Path

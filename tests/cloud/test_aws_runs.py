@@ -1,8 +1,6 @@
 """Runs on the emulated AWS: on disks made from a snapshot, which hold data from the start, as no
 others may; and CloudWatch's own word on the limit of a step."""
 
-from __future__ import annotations
-
 import json
 import struct
 import subprocess

@@ -2,8 +2,6 @@
 and networks of one's own, policies and quotas, and disks of the user's own key (--kms-key) and from
 the user's own snapshot (--from-snapshot)."""
 
-from __future__ import annotations
-
 import time
 from types import SimpleNamespace
 

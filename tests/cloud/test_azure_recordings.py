@@ -3,8 +3,6 @@
 Their requests are sent to the emulator; status codes, the headers of operations, and the members
 and types of all answers are compared. What differs is named here, with its reason."""
 
-from __future__ import annotations
-
 import re
 from collections import Counter
 

@@ -3,8 +3,6 @@ goes wrong.
 
 After every fault: an error that says what was wrong, and a release after which nothing is left."""
 
-from __future__ import annotations
-
 import base64
 import json
 import re

@@ -1,8 +1,6 @@
 """What an emulated cloud is asked before anything is rented: the plan of a matrix, and what a run
 would cost (`--max-cost`)."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 

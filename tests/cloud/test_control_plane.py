@@ -3,8 +3,6 @@
 One row for each rule: a cloud that takes what the real one refuses would hide a fault of ours.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from typing import Any
 from uuid import uuid4

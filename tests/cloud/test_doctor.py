@@ -1,8 +1,6 @@
 """`diskbench doctor`, also with --live, against each emulated cloud, and what `gc` finds there that
 expired: one story for all clouds, with what differs as data."""
 
-from __future__ import annotations
-
 import json
 import os
 import re

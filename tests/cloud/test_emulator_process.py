@@ -1,7 +1,5 @@
 """`python -m emulators` ends with whoever started it, and leaves nothing."""
 
-from __future__ import annotations
-
 import json
 import os
 import shutil

@@ -4,8 +4,6 @@ nothing: one story for all clouds, with what differs as data.
 The SDKs over HTTP, sshd, a block device and fio are real; VMware's simulator is vSphere.
 """
 
-from __future__ import annotations
-
 import re
 import subprocess
 import threading

@@ -1,7 +1,5 @@
 """`diskbench gc --provider aws`, over all regions of the emulated AWS."""
 
-from __future__ import annotations
-
 import json
 import time
 from typing import Any

@@ -2,8 +2,6 @@
 a network of custom mode; labels that are demanded, keys of their own, no billing, and quotas that
 no region tells; and what is said where a constraint forbids something."""
 
-from __future__ import annotations
-
 import os
 from collections.abc import Iterator
 from pathlib import Path

@@ -3,8 +3,6 @@
 SDKs over HTTP, sshd, the guest's own dead-man's switch, a block device and fio are real.
 """
 
-from __future__ import annotations
-
 import signal
 import time
 from collections.abc import Iterator

@@ -3,8 +3,6 @@ from the first question to the last release, and without any one of them somethi
 names it. On AWS, whose service reference says what a request demands of what it touches, everything
 is done once, and each right is taken away from the policy in thought."""
 
-from __future__ import annotations
-
 import copy
 import dataclasses
 import json

@@ -1,8 +1,6 @@
 """vSphere by VMware's simulator: what is found out before anything is made, and where it restricts
 a machine: by rights, kinds of datastores, addresses of cards."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any

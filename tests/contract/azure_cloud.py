@@ -1,7 +1,5 @@
 """Azure for the contract: the emulated Resource Manager, and powers over it."""
 
-from __future__ import annotations
-
 from tests.cloud.eager import AZURE
 from tests.cloud.rented_azure import REGION, Azure
 from tests.contract.rented import switches

@@ -1,7 +1,5 @@
 """Google Cloud for the contract: the emulated Compute Engine, and powers over it."""
 
-from __future__ import annotations
-
 import uuid
 
 from tests.cloud.eager import GCP

@@ -1,7 +1,5 @@
 """vSphere for the contract: VMware's simulator, and powers over it."""
 
-from __future__ import annotations
-
 from emulators.vsphere.cloud import Vsphere
 from tests.cloud.eager import VSPHERE
 from tests.cloud.rented_vsphere import clone, listed

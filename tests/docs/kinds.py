@@ -1,7 +1,5 @@
 """What becomes of a command of a page in the tests: every one is of one of these kinds."""
 
-from __future__ import annotations
-
 from typing import Literal
 
 from tests.docs.pages import ROOT, Command

@@ -10,8 +10,6 @@ The keys are those of Try. Several comments may stand before one block; `lines` 
 commands one of them is for.
 """
 
-from __future__ import annotations
-
 import re
 import shlex
 from collections.abc import Iterator

@@ -1,7 +1,5 @@
 """What has to be there before a command of a page can be tried: the names for `setup`."""
 
-from __future__ import annotations
-
 import json
 import os
 import re

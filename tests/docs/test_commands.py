@@ -1,7 +1,5 @@
 """Every command of every page: the parser takes it, it is tried, and the light ones work."""
 
-from __future__ import annotations
-
 import os
 import re
 import shlex

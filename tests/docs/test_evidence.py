@@ -1,8 +1,6 @@
 """The tables in docs/evidence say what today's rules say: a fixed part always, all of it in the
 thorough run."""
 
-from __future__ import annotations
-
 import pytest
 from benchmarks import identify_lab, rates, scoreboard
 

@@ -1,7 +1,5 @@
 """What messages tell to type is a command that its program takes."""
 
-from __future__ import annotations
-
 import ast
 import re
 import shlex

@@ -1,7 +1,5 @@
 """Every page as somebody follows it: its commands in a shell, in order, in an empty home."""
 
-from __future__ import annotations
-
 import os
 import signal
 import subprocess

@@ -1,7 +1,5 @@
 """What comments and pages point to is there: headings of pages, requirements, files and rooms."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterator
 from pathlib import Path

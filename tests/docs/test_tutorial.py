@@ -4,8 +4,6 @@ Figures differ from machine to machine. Of a line that is shown, the words befor
 are looked for, at the beginning of a line of the output, in the order of the page. A line with an
 ellipsis stands for any lines."""
 
-from __future__ import annotations
-
 import re
 from pathlib import Path
 

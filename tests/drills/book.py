@@ -3,8 +3,6 @@
 A drill breaks something on purpose. Its function's name is the promise that must hold, its first
 words say what is done. `python -m tests.drills.book` writes the page."""
 
-from __future__ import annotations
-
 import importlib
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass

@@ -1,7 +1,5 @@
 """What drills act on: a user with an empty home, and one with a fake cloud and a lab as well."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """Advice that fits its cause, and output that leaves nothing out."""
 
-from __future__ import annotations
-
 import json
 import os
 import shutil

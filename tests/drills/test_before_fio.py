@@ -1,7 +1,5 @@
 """What may go wrong between the start of a unit and fio's: turns, holds and permissions."""
 
-from __future__ import annotations
-
 import contextlib
 import fcntl
 import os

@@ -1,7 +1,5 @@
 """Measurements of one disk take turns, whoever starts them and by whatever path."""
 
-from __future__ import annotations
-
 import itertools
 import json
 import os

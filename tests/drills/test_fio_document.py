@@ -1,7 +1,5 @@
 """Only fio's own document is a result, whatever else is printed while it runs."""
 
-from __future__ import annotations
-
 import json
 import shutil
 from pathlib import Path

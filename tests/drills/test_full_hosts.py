@@ -1,7 +1,5 @@
 """Hosts that cannot be written to: silence is not taken for a broken connection."""
 
-from __future__ import annotations
-
 import subprocess
 from pathlib import Path
 

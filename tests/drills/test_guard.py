@@ -1,7 +1,5 @@
 """Drills of the device guard: the disk is changed between the look at it and the end of fio."""
 
-from __future__ import annotations
-
 import shlex
 import shutil
 import subprocess

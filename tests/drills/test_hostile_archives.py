@@ -1,7 +1,5 @@
 """Archives and evidence stores of a stranger, whose names lead elsewhere."""
 
-from __future__ import annotations
-
 import io
 import json
 import shutil

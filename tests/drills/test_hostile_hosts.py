@@ -1,7 +1,5 @@
 """What a host may not do with what it sends: its files are data, and its words are counted."""
 
-from __future__ import annotations
-
 import io
 import json
 import os

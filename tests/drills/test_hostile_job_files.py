@@ -1,8 +1,6 @@
 """Job files of somebody who wants more than to measure, with the installed fio and its own list of
 options; which lines are refused: tests/unit/fio/test_guard.py."""
 
-from __future__ import annotations
-
 import re
 import subprocess
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Text of hosts, files and persons that would act on a terminal, a spreadsheet or a page."""
 
-from __future__ import annotations
-
 import csv
 import io
 import json

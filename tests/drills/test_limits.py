@@ -1,7 +1,5 @@
 """Nothing from outside is taken without end: streams, files, archives, numbers, counts."""
 
-from __future__ import annotations
-
 import json
 import os
 from concurrent.futures import ThreadPoolExecutor

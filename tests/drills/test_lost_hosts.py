@@ -1,7 +1,5 @@
 """The way to a host is cut, and a host dies, while its disk is measured."""
 
-from __future__ import annotations
-
 import os
 import shutil
 import signal

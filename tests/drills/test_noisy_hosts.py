@@ -1,7 +1,5 @@
 """Hosts whose login disturbs commands: it prints, reads, traces, or is a shell of another kind."""
 
-from __future__ import annotations
-
 import hashlib
 import io
 import json

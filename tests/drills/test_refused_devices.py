@@ -2,8 +2,6 @@
 
 What the refusal says in each case, and when nothing refuses: tests/unit/hosts/test_device.py."""
 
-from __future__ import annotations
-
 import hashlib
 import os
 import shutil

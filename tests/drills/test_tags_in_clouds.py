@@ -1,7 +1,5 @@
 """Tags that were copied by hand, and leases of others, in an emulated AWS."""
 
-from __future__ import annotations
-
 import json
 import logging
 from pathlib import Path

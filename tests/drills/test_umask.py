@@ -1,7 +1,5 @@
 """Whatever the umask says, only their owner may read what a run leaves; pages are for readers."""
 
-from __future__ import annotations
-
 import shutil
 import stat
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Passwords and keys in URLs of stores and services: never taken for a path, never told."""
 
-from __future__ import annotations
-
 import json
 import os
 import secrets

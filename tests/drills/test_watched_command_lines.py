@@ -1,7 +1,5 @@
 """Secrets in command lines, which every user of a machine can read: each execve is recorded."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path

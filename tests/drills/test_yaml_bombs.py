@@ -1,7 +1,5 @@
 """YAML that grows, nests, refers to itself or asks for objects: in matrices and in profiles."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from pathlib import Path
 

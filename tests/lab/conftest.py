@@ -1,7 +1,5 @@
 """Lab hosts in a directory of the test's own, and the proof that nothing of them stays."""
 
-from __future__ import annotations
-
 import json
 import shlex
 import shutil

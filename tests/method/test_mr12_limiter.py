@@ -1,7 +1,5 @@
 """MR-12: what set the pace of a step is named, from recorded cases (tests/cases/limiter)."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

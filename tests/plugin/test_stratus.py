@@ -1,7 +1,5 @@
 """A provider of another project (tests/plugin/stratus), known by its entry point alone."""
 
-from __future__ import annotations
-
 import json
 import os
 import re

@@ -1,8 +1,6 @@
 """Guests of each cloud: its firmware strings, its agent, its servers, and the user data that
 diskbench's adapter sends, through the cloud's own data source."""
 
-from __future__ import annotations
-
 import subprocess
 import time
 from collections.abc import Callable, Iterator, Mapping

@@ -1,7 +1,5 @@
 """A guest that was told by us how to boot, as a cloud would: real cloud-init, systemd and udev."""
 
-from __future__ import annotations
-
 import time
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack

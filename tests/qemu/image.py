@@ -2,8 +2,6 @@
 agents that cloud vendors have in their images. Built once from the machine's own package sources (a
 minute or two and 600 MB) and kept in the user's cache; another recipe makes another image."""
 
-from __future__ import annotations
-
 import fcntl
 import hashlib
 import platform

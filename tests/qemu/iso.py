@@ -1,8 +1,6 @@
 """A CD-ROM with a few small files: ISO 9660 (ECMA-119, 4th edition), level of detail as Linux reads
 it. Azure's own is UDF; cloud-init mounts either."""
 
-from __future__ import annotations
-
 import struct
 from collections.abc import Mapping
 

@@ -1,8 +1,6 @@
 """The requests with which diskbench rents a machine, as its adapters send them: nothing here says
 what is in them."""
 
-from __future__ import annotations
-
 import time
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, field

@@ -1,7 +1,5 @@
 """Serves what a guest finds at link-local addresses, on a port that QEMU forwards."""
 
-from __future__ import annotations
-
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress

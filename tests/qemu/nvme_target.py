@@ -4,8 +4,6 @@ has a fixed model, a fixed vendor and no vendor-specific bytes.
 NVM Express Base Specification 1.4c (identify data, figures 247 and 249), NVMe over Fabrics 1.1a
 (connect, properties) and NVMe/TCP Transport Specification 1.0 (PDUs). One I/O queue, no digests."""
 
-from __future__ import annotations
-
 import mmap
 import socket
 import socketserver

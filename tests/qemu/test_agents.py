@@ -2,8 +2,6 @@
 of Debian 12) on a machine that was told by us how to boot, as its cloud tells it: provisioning
 disk, metadata service, wire server."""
 
-from __future__ import annotations
-
 import base64
 import json
 import mmap

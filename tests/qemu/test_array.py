@@ -1,7 +1,5 @@
 """RAID 0 of a trial's disks, with the real MD driver and udev, which assembles what it sees."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from pathlib import Path
 

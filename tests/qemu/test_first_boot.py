@@ -1,7 +1,5 @@
 """A real guest: what we told cloud-init comes true, and disks are known by their serial."""
 
-from __future__ import annotations
-
 import json
 import subprocess
 import time

@@ -1,7 +1,5 @@
 """A disk is taken out, and another put in, while a step holds it: real NVMe and udev."""
 
-from __future__ import annotations
-
 import threading
 from collections.abc import Iterator
 from pathlib import Path

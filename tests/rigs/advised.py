@@ -1,7 +1,5 @@
 """The command lines that diskbench's own texts name, and whether its parser takes them."""
 
-from __future__ import annotations
-
 import ast
 import re
 import shlex

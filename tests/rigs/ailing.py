@@ -2,8 +2,6 @@
 Its own commands come first on the PATH. Over SSH other files lie over the kernel's boot id and
 /proc/vmstat, in a mount namespace."""
 
-from __future__ import annotations
-
 import contextlib
 import os
 import shutil

@@ -1,7 +1,5 @@
 """The columns that docs/api.md lists for a function that returns a frame."""
 
-from __future__ import annotations
-
 import re
 from pathlib import Path
 

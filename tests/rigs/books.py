@@ -1,8 +1,6 @@
 """What became of a matrix, counted behind diskbench's back: in the tables, the evidence store, and
 wherever something could have been left."""
 
-from __future__ import annotations
-
 import argparse
 import subprocess
 import sys

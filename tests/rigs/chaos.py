@@ -1,7 +1,5 @@
 """A user with a matrix, a fake cloud and a lab of their own; neither may keep anything."""
 
-from __future__ import annotations
-
 import sqlite3
 import tempfile
 from collections.abc import Iterator

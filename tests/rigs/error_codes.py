@@ -1,7 +1,5 @@
 """What becomes of a cloud's published error codes, as one table of text (tests/golden)."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterable
 

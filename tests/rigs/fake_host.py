@@ -3,8 +3,6 @@
 For tests, and for trying what diskbench does when a network fails. Commands really run here; their
 output is lost, cut or damaged by the faults, one fault for each call, in order."""
 
-from __future__ import annotations
-
 from collections import deque
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass

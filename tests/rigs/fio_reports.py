@@ -1,8 +1,6 @@
 """fio's reports of loads with known figures, in the forms in which people keep them: text with its
 head and without, JSON with options and without, terse lines."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass

@@ -1,7 +1,5 @@
 """A TCP proxy on 127.0.0.1 that drops, hangs or refuses connections when told to."""
 
-from __future__ import annotations
-
 import contextlib
 import selectors
 import socket

@@ -3,8 +3,6 @@
 A change of words is a change of one file, read in its diff. `pytest --update-golden` writes them
 anew, and fails once, so that it is never mistaken for a run that compared."""
 
-from __future__ import annotations
-
 import difflib
 from dataclasses import dataclass
 from html.parser import HTMLParser

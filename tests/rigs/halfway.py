@@ -1,8 +1,6 @@
 """`python -m tests.rigs.halfway DATABASE_URL --process PID`: wait until a matrix is half way, some
 of its cells done and others being measured; ends with 1 when the process ended before."""
 
-from __future__ import annotations
-
 import argparse
 import sys
 import time

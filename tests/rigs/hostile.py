@@ -1,7 +1,5 @@
 """Text as an enemy would write it, and stores that hold it wherever a host may put text."""
 
-from __future__ import annotations
-
 import os
 import pty
 import subprocess

@@ -1,7 +1,5 @@
 """Measurements of different disks as files that `results import` reads, with known rates."""
 
-from __future__ import annotations
-
 import datetime as dt
 import json
 from dataclasses import dataclass

@@ -1,7 +1,5 @@
 """A command that may take only so much memory and time, whatever its input makes it do."""
 
-from __future__ import annotations
-
 import json
 import os
 import resource

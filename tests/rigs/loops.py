@@ -1,7 +1,5 @@
 """Loop devices for tests, and what somebody else may do to one, as commands of a shell."""
 
-from __future__ import annotations
-
 import shlex
 import subprocess
 import sys

@@ -1,8 +1,6 @@
 """A trial whose series are made, judged as a stored one is: runs, their steps, rows, seconds and
 times, by a description in plain data (benchmarks/scoreboard_rows/trials.yaml says its form)."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from dataclasses import fields
 from datetime import UTC, datetime, timedelta

@@ -1,7 +1,5 @@
 """The most memory that a piece of Python takes, in a process of its own."""
 
-from __future__ import annotations
-
 import subprocess
 import sys
 from dataclasses import dataclass

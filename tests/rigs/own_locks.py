@@ -3,8 +3,6 @@
 diskbench measures a disk once at a time (hosts/agent.py), and all test processes write to one disk.
 So each has a mount namespace with a /run/lock of its own, which what it starts inherits."""
 
-from __future__ import annotations
-
 import ctypes
 import os
 from pathlib import Path

@@ -1,7 +1,5 @@
 """The whole result of a trial as a terminal shows it, from its parts."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 
 from rich.console import Console

@@ -1,7 +1,5 @@
 """How many examples a search by hypothesis tries where its own number is not the profile's."""
 
-from __future__ import annotations
-
 from hypothesis import settings
 
 USUAL = 100

@@ -1,8 +1,6 @@
 """Processes whose machine's clock is wrong: their wall clock is shifted, their monotonic clock is
 not."""
 
-from __future__ import annotations
-
 import hashlib
 import os
 import subprocess

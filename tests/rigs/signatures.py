@@ -3,8 +3,6 @@
 Offsets and magics are those of libblkid (util-linux, libblkid/src/superblocks and .../partitions).
 """
 
-from __future__ import annotations
-
 import struct
 import zlib
 from pathlib import Path

@@ -1,7 +1,5 @@
 """A real sshd on 127.0.0.1 with its own host key and one authorised key; no PAM, no passwords."""
 
-from __future__ import annotations
-
 import contextlib
 import getpass
 import os

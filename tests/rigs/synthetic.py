@@ -1,7 +1,5 @@
 """Per-second series with known answers, for tests and benchmarks of the detectors. Seeded."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import accumulate

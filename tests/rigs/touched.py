@@ -5,8 +5,6 @@ test that changed, and each test that imports what changed, itself or by a modul
     python -m tests.rigs.touched    # prints folders and files, one a line; without git, all of them
 """
 
-from __future__ import annotations
-
 import re
 import subprocess
 from collections.abc import Iterable, Mapping

@@ -1,7 +1,5 @@
 """Something that happens at one moment of a step: a program that the host runs then does it."""
 
-from __future__ import annotations
-
 import os
 import shlex
 import shutil

@@ -1,7 +1,5 @@
 """The core runs, judges and shows without any extra; what needs an extra says how to install it."""
 
-from __future__ import annotations
-
 import ast
 import importlib.metadata
 import json

@@ -1,7 +1,5 @@
 """That docs/evidence/drills.md shows what tests/drills holds."""
 
-from __future__ import annotations
-
 import pytest
 from tests.drills import book
 

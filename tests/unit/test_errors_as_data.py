@@ -1,7 +1,5 @@
 """Errors decide by what they carry as data, never by their text: held over the source itself."""
 
-from __future__ import annotations
-
 import ast
 import importlib
 import json

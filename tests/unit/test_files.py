@@ -1,7 +1,5 @@
 """Files are written whole or not at all, read up to a limit, and private where they have to be."""
 
-from __future__ import annotations
-
 import os
 import threading
 from pathlib import Path

@@ -1,7 +1,5 @@
 """The servers that guests ask refuse what the clouds' own refuse."""
 
-from __future__ import annotations
-
 import json
 
 import pytest

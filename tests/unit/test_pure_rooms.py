@@ -3,8 +3,6 @@ this reads their source for what no import contract of pyproject.toml could forb
 
 A provider is one folder: no room but its own names it."""
 
-from __future__ import annotations
-
 import ast
 import re
 from collections.abc import Iterator

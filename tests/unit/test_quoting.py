@@ -1,7 +1,5 @@
 """What goes to a shell is one word, whatever it holds: asked of a real shell."""
 
-from __future__ import annotations
-
 import base64
 import shlex
 import subprocess

@@ -1,7 +1,5 @@
 """The table of what runs always (tests/rooms.py): its patterns name tests, its page shows it."""
 
-from __future__ import annotations
-
 import fnmatch
 from pathlib import Path
 

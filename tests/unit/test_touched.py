@@ -1,7 +1,5 @@
 """Which fast tests a change touches (tests/rigs/touched.py)."""
 
-from __future__ import annotations
-
 import pytest
 from tests.rigs.touched import EVERYTHING, touched
 

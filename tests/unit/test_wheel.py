@@ -1,7 +1,5 @@
 """The package as `uv build` makes it: the same bytes each time, with all that a run reads."""
 
-from __future__ import annotations
-
 import hashlib
 import os
 import re

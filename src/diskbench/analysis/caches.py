@@ -1,7 +1,5 @@
 """Whether a cache served the I/O: the guest's, its host's, or a controller's (MR-12)."""
 
-from __future__ import annotations
-
 from diskbench.analysis.caps import at_machine
 from diskbench.analysis.setting import ABOVE, Setting, Stretch, is_above, rate, shown_rate
 from diskbench.analysis.trust import MOSTLY

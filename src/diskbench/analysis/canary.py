@@ -1,8 +1,6 @@
 """Machines that deviate from their fleet, by the canary before and after each trial (MR-13;
 docs/METHOD.md, "Canary"). Reports give the figures with and without the trials that are flagged."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace

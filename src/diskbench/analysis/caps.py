@@ -1,8 +1,6 @@
 """Whether a rate is at a cap of disk or machine, or at the rate of an empty bucket (MR-12;
 docs/METHOD.md, "Verdict"). Averages and ranges are no caps."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable
 
 from diskbench.analysis.setting import (

@@ -6,8 +6,6 @@ half a minute to the second that divides the two levels best. Thresholds are our
 simulation; benchmarks/method.py prints their error rates.
 """
 
-from __future__ import annotations
-
 import math
 from itertools import islice, pairwise
 

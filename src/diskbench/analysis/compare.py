@@ -1,7 +1,5 @@
 """Do two sets of replicates differ? (MR-9; docs/METHOD.md, "Do two differ?")"""
 
-from __future__ import annotations
-
 import math
 import warnings
 from collections.abc import Hashable, Sequence

@@ -12,8 +12,6 @@ find no room in the others, and at most all that the stretch has, with those tha
 Both shares are our choice. What the disk is promised is not asked: a counter knows the real limit.
 """
 
-from __future__ import annotations
-
 from diskbench.analysis.setting import Setting
 from diskbench.model.doubts import COUNTERS_DIFFER, Reason
 from diskbench.model.expectation import LimitName

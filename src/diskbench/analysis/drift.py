@@ -6,8 +6,6 @@ either side; of several the smallest ratio counts. Runs of one machine are a tim
 random sample, so no significance test is made; LEVEL and LEAST are our choice.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass

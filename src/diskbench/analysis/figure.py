@@ -3,8 +3,6 @@
 cliff, and none omits slow seconds, as those of a stall between two stretches of one level. All
 outputs take their figures from here (tests/unit/cli/test_one_figure.py)."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace

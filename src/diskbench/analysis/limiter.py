@@ -4,8 +4,6 @@ if the disk reaches its cap, a busy core is not the limit, so caps do, too. The 
 processes (model/processor.py) explains less than a shallow queue. Rates are compared in the load's
 own blocks, as the promise counts them."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import replace
 

@@ -7,8 +7,6 @@ load. Phases are found by their level but reported by their mean: every second c
 three beside a sharp change that lie nearer to the other level.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import replace
 from itertools import pairwise

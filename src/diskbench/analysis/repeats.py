@@ -1,8 +1,6 @@
 """Statistics of several replicates (MR-5, MR-6, MR-7; docs/METHOD.md, "Replicates"). A sample is a
 machine with a disk, never a run on it. A figure far from the others is named and still counts."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Hashable, Iterable, Sequence
 from dataclasses import dataclass

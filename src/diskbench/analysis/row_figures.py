@@ -2,8 +2,6 @@
 step"). fio's own counts (`ios`, `bytes`, `runtime_ns`) are never changed. Latencies of a row that a
 cliff lies in are of both of its sides: there is none that stands for it."""
 
-from __future__ import annotations
-
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace

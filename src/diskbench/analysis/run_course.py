@@ -18,8 +18,6 @@ mean of all may: each counts by how little it varies. A bucket refills between r
 several bursts. All our choice; benchmarks/rates.py has the rates.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass

@@ -17,8 +17,6 @@ A running window of even size reaches one figure further back than forward, and 
 upper one of the two in the middle. All as `scipy.ndimage` does it.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from functools import cached_property
 from itertools import pairwise

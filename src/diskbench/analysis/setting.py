@@ -1,7 +1,5 @@
 """The inputs for finding the limit of a stretch of a step: its rates and the step's setting."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass, field

@@ -4,8 +4,6 @@ Every output takes the text about a step (its limit, evidence, notes) from that 
 show the same run. Doubts are collected from all runs.
 """
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Iterable, Sequence
 

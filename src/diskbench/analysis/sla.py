@@ -17,8 +17,6 @@ q is judged by probes of at least
 so that the share of I/Os above the target has a relative error of 10 %; `beyond` is our choice.
 """
 
-from __future__ import annotations
-
 from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
 

@@ -1,8 +1,6 @@
 """Seconds with almost no I/O (MR-4's stalls; method.md B6: one per minute moves p99.9 of an open
 loop from 0.2 to 952 ms, and no mean shows it)."""
 
-from __future__ import annotations
-
 from itertools import pairwise
 
 import numpy as np

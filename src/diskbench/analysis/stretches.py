@@ -5,8 +5,6 @@ level: above the geometric mean of both promises it is a burst, and is compared 
 promise.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 

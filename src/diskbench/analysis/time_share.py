@@ -2,8 +2,6 @@
 (docs/METHOD.md, "Share of the time"). Without a second below n / 10 are independent (our choice):
 slow seconds come in spells. The interval is of the time that was measured, not of a year."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Sequence
 

@@ -10,8 +10,6 @@ trial   the headline in the middle of its runs at the baseline where some are, e
         (MR-3, MR-5), with the trust over these
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
 

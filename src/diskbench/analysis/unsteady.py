@@ -17,8 +17,6 @@ Of white and correlated noise at most 5 % are called any of these (benchmarks/ra
 thresholds are our choice.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Sequence
 

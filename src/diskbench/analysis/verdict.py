@@ -2,8 +2,6 @@
 (docs/METHOD.md, "Verdict"). No mean spans a cliff (MR-3): a step with a cliff is judged phase by
 phase."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from itertools import pairwise

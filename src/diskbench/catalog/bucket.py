@@ -4,8 +4,6 @@
 Standard library only: the lab's supervisor (providers/lab/supervisor) runs without other packages.
 """
 
-from __future__ import annotations
-
 import math
 from dataclasses import dataclass, replace
 from typing import Literal

@@ -6,8 +6,6 @@ transactions than expected. Requests that the guest serves from memory or merges
 although the cloud never receives them.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Iterable
 

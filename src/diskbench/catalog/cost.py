@@ -5,8 +5,6 @@ region: those of a provider's own files, or one that was refreshed; for others n
 month of a disk is priced by the rate after all credit is used up, without a machine that limits it.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Sequence
 
 from diskbench.catalog.books import Books

@@ -2,8 +2,6 @@
 the table of docs/evidence/fidelity.md, in data/fidelity.yaml. A test compares both.
 """
 
-from __future__ import annotations
-
 import functools
 
 from diskbench.model.base import Frozen

@@ -3,8 +3,6 @@ promise in one line for a person; and the checks of a size and of bought figures
 sold.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 

@@ -7,8 +7,6 @@ I/O of a local disk passes the joint limit of the local disks, or, if the disk s
 the host cache, only the path of cached disks.
 """
 
-from __future__ import annotations
-
 from typing import Literal
 
 from diskbench.catalog.books import Books

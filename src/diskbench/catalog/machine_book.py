@@ -5,8 +5,6 @@ vCPUs (`series`); `names` is the pattern that reads series and vCPUs from a type
 a lasting baseline and may have a burst above it, with a bucket (docs/METHOD.md, "Credit").
 """
 
-from __future__ import annotations
-
 import re
 from typing import Any, Literal
 

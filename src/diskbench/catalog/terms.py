@@ -5,8 +5,6 @@ asking (`tiers.expanded`), and bursting on demand (`on_demand`): the rules and f
 provider's limits.yaml.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Callable
 from dataclasses import replace

@@ -8,8 +8,6 @@ result: a figure without a listed source is refused. catalog/books.py applies ov
 results/refreshed_catalogue.py keeps them.
 """
 
-from __future__ import annotations
-
 import functools
 import hashlib
 import json

@@ -1,7 +1,5 @@
 """`diskbench ab`: two states of one machine, measured alternately and compared."""
 
-from __future__ import annotations
-
 import math
 import subprocess
 import sys

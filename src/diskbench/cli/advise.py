@@ -1,7 +1,5 @@
 """`diskbench advise`: which disk to buy for a load."""
 
-from __future__ import annotations
-
 import math
 import re
 from collections.abc import Mapping, Sequence

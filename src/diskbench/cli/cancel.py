@@ -1,7 +1,5 @@
 """`diskbench cancel` and `diskbench matrix cancel`: ask what another process runs to stop."""
 
-from __future__ import annotations
-
 import sys
 from typing import Annotated
 

@@ -1,7 +1,5 @@
 """`diskbench catalog`: what disks and machines promise and cost, each figure with its source."""
 
-from __future__ import annotations
-
 import json
 import shutil
 from collections.abc import Iterable

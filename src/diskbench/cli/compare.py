@@ -1,7 +1,5 @@
 """`diskbench compare`: runs beside other runs, or beside what others published of the same disk."""
 
-from __future__ import annotations
-
 import sys
 from typing import Annotated, Literal
 

@@ -4,8 +4,6 @@ Here are names that need no database; those that do are in cli/selecting.py. A T
 error. Catalogue and profiles are imported inside functions: every command imports this module.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """`diskbench config`: every setting and where it came from."""
 
-from __future__ import annotations
-
 import json
 import sys
 

@@ -1,7 +1,5 @@
 """`diskbench devices`: the disks of a machine, how to name them, and why one is refused."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Sequence
 from typing import Annotated

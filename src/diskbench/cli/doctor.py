@@ -1,7 +1,5 @@
 """`diskbench doctor`: whether a run would work, before anything is rented."""
 
-from __future__ import annotations
-
 import sys
 from collections.abc import Sequence
 from functools import partial

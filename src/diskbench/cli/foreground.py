@@ -1,8 +1,6 @@
 """Drive plans in this process, show them, and end with an exit code (`run`, `resume`); or hand a
 command to a process of its own, which outlives this terminal (`--detach`)."""
 
-from __future__ import annotations
-
 import os
 import subprocess
 import sys

@@ -1,7 +1,5 @@
 """`diskbench gc`: give back what runs left behind."""
 
-from __future__ import annotations
-
 import sys
 from collections.abc import Sequence
 from typing import Annotated, Literal

@@ -1,7 +1,5 @@
 """`diskbench identify`: which disks of the catalogue a run behaves as."""
 
-from __future__ import annotations
-
 import json
 from dataclasses import asdict
 from typing import Annotated

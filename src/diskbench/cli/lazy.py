@@ -5,8 +5,6 @@ commands.txt; its module, and all that imports, is loaded when that command is r
 text: rich costs 0.15 s and adds boxes.
 """
 
-from __future__ import annotations
-
 import importlib
 import inspect
 import keyword

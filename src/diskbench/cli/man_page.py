@@ -3,8 +3,6 @@
 It is not kept as a file: what the commands say of themselves is the only text.
 """
 
-from __future__ import annotations
-
 import sys
 
 import typer

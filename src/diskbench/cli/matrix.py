@@ -1,8 +1,6 @@
 """`diskbench matrix list`, `show`, `schema` and `plan`: matrix files, what may stand in them, and
 what they would do."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Mapping
 from dataclasses import replace

@@ -1,7 +1,5 @@
 """Driving a running matrix in this process, which the commands of a matrix share."""
 
-from __future__ import annotations
-
 import sys
 from collections.abc import Callable
 from pathlib import Path

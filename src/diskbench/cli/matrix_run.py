@@ -1,7 +1,5 @@
 """`diskbench matrix run|status|cancel|resume|retry`: a matrix at work."""
 
-from __future__ import annotations
-
 import sys
 import threading
 from pathlib import Path

@@ -4,8 +4,6 @@ A module logs with `logging.getLogger(__name__).info("fio started", extra={"run"
 field given in `extra` is shown. Secrets are never fields.
 """
 
-from __future__ import annotations
-
 import json
 import logging
 import os

@@ -1,7 +1,5 @@
 """`diskbench plan`: what `diskbench run` would do, find and cost, with the same flags."""
 
-from __future__ import annotations
-
 from functools import partial
 from typing import Any
 

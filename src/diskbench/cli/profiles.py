@@ -1,8 +1,6 @@
 """`diskbench profiles`: the list of profiles, the question of each, and the exact job files that it
 runs."""
 
-from __future__ import annotations
-
 import json
 import textwrap
 from pathlib import Path

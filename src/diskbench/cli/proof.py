@@ -1,8 +1,6 @@
 """The matrix of `diskbench advise --prove`: the first rows, six machines each, with a profile that
 has the load."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Any
 

@@ -1,7 +1,5 @@
 """`diskbench providers`: where machines can come from, and what each provider can do."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 
 from diskbench import ports

@@ -1,7 +1,5 @@
 """`diskbench publish`: the whole history as a static site."""
 
-from __future__ import annotations
-
 import sys
 from pathlib import Path
 from typing import Annotated

@@ -1,7 +1,5 @@
 """`diskbench published`: what others have published of cloud disks."""
 
-from __future__ import annotations
-
 from typing import Annotated
 
 from diskbench.catalog.published import PublishedDocument, filtered, find_published

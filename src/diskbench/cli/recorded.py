@@ -1,7 +1,5 @@
 """The file of a recorded load that was typed, for `advise --load` and `profiles from-load`."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 from diskbench.errors import InvalidValue

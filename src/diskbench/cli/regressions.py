@@ -1,7 +1,5 @@
 """`diskbench regressions`: since when a disk is slower or faster than it was."""
 
-from __future__ import annotations
-
 import sys
 from collections.abc import Iterator
 from itertools import chain, islice

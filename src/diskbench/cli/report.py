@@ -1,7 +1,5 @@
 """`diskbench report`: what was measured as a page, a picture, Markdown or PDF."""
 
-from __future__ import annotations
-
 import sys
 import textwrap
 from collections.abc import Iterable, Iterator, Sequence

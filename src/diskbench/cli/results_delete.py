@@ -1,7 +1,5 @@
 """`diskbench results delete` and `prune`: remove runs, or the raw logs of old ones."""
 
-from __future__ import annotations
-
 import sys
 from collections.abc import Iterable
 from datetime import UTC, datetime, timedelta

@@ -1,7 +1,5 @@
 """`diskbench results export`, `import` and `rebuild`: rows to files, and from files."""
 
-from __future__ import annotations
-
 import sys
 from collections.abc import Mapping, Sequence
 from itertools import groupby

@@ -1,7 +1,5 @@
 """`diskbench results list`: what was measured."""
 
-from __future__ import annotations
-
 import sys
 from collections.abc import Sequence
 from functools import partial

@@ -1,7 +1,5 @@
 """`diskbench results show`: a trial, or what several trials say together."""
 
-from __future__ import annotations
-
 import json
 import sys
 from collections.abc import Mapping

@@ -1,7 +1,5 @@
 """`diskbench resume`: go on with runs whose process is gone."""
 
-from __future__ import annotations
-
 import sys
 from typing import Annotated
 

@@ -6,8 +6,6 @@ the options of its provider alone. Help shows the most used common options; `--p
 shows all that this provider takes.
 """
 
-from __future__ import annotations
-
 import inspect
 import math
 from collections.abc import Callable, Iterator, Mapping, Sequence

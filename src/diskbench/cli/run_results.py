@@ -1,7 +1,5 @@
 """What `run` and `resume` print at their end: results to stdout, everything else to stderr."""
 
-from __future__ import annotations
-
 import sys
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path

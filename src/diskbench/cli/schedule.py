@@ -1,8 +1,6 @@
 """`diskbench schedule`: a matrix measured again and again, by workers, at the times of a cron
 expression."""
 
-from __future__ import annotations
-
 import sys
 from collections.abc import Iterable
 from datetime import UTC, datetime

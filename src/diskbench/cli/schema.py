@@ -1,7 +1,5 @@
 """`diskbench schema`: the JSON schemas of what `--output json` prints."""
 
-from __future__ import annotations
-
 import importlib
 import json
 from typing import Annotated, Any

@@ -1,7 +1,5 @@
 """Where a provider is looked through: the options that `gc` and `doctor` share."""
 
-from __future__ import annotations
-
 import inspect
 from collections.abc import Collection, Iterator, Mapping
 from typing import Annotated, Any

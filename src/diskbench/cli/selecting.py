@@ -1,8 +1,6 @@
 """The options that say which runs a command is about, one language for all (docs/compare.md), with
 what the shell offers for them: the names in a SQLite database."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterable, Sequence
 from typing import Annotated, TypeVar
 

@@ -1,7 +1,5 @@
 """Opening a session, for what measures, rents or gives back; and what was given back, in words."""
 
-from __future__ import annotations
-
 import sys
 from collections.abc import Sequence
 from functools import partial

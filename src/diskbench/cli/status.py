@@ -1,7 +1,5 @@
 """`diskbench status`: who works on what, what waits, and what is rented."""
 
-from __future__ import annotations
-
 from datetime import UTC, datetime
 from typing import Annotated
 

@@ -4,8 +4,6 @@ What a terminal of ISO-8859-1, a pipe under `PYTHONIOENCODING=ascii` or a log of
 print is printed as the nearest letter in ASCII; it would end the command with UnicodeEncodeError.
 """
 
-from __future__ import annotations
-
 import codecs
 import io
 import os

@@ -4,8 +4,6 @@ It is a matrix of one block, so that 'diskbench matrix resume' continues it afte
 process was killed.
 """
 
-from __future__ import annotations
-
 import json
 import sys
 from pathlib import Path

@@ -1,7 +1,5 @@
 """`diskbench worker`: a process that measures the cells of matrices."""
 
-from __future__ import annotations
-
 import logging
 from typing import Annotated
 

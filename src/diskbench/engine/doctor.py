@@ -1,7 +1,5 @@
 """`diskbench doctor`: checks whether a run would work, without renting or changing anything."""
 
-from __future__ import annotations
-
 import contextlib
 import ctypes
 import os

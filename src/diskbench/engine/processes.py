@@ -1,8 +1,6 @@
 """Processes that share a database: registration and heartbeat, which of them are alive, whether
 they have one secret and one clock; and new ids."""
 
-from __future__ import annotations
-
 import hmac
 import logging
 import os

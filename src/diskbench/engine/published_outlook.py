@@ -2,8 +2,6 @@
 same runs on the same disk and machine, made on assumed facts. No cloud is asked, and nothing is
 rented."""
 
-from __future__ import annotations
-
 from diskbench.catalog.books import Books
 from diskbench.catalog.published import Published
 from diskbench.engine.trial.planning import draft

@@ -5,8 +5,6 @@ recording, so that a recording can still be replayed. What is private in any clo
 is private in one cloud only stands in the `redaction` of its plugin.
 """
 
-from __future__ import annotations
-
 import base64
 import html
 import ipaddress

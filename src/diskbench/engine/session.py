@@ -1,8 +1,6 @@
 """The adapters of one process: database, evidence store, hosts. This is the one wiring module, used
 by every command that runs, resumes or gives back."""
 
-from __future__ import annotations
-
 import contextlib
 import threading
 from collections.abc import Callable

@@ -1,8 +1,6 @@
 """Unfinished work by the names that a user types: what they mean, what nobody works on any more and
 how it is claimed, and how it is asked to stop."""
 
-from __future__ import annotations
-
 import logging
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass

@@ -16,8 +16,6 @@ disagree from 3 % on, which three runs 10 % apart are. A range would grow with t
 with a variation of 2 % it is above 10 % in 1 % of ten runs and 82 % of 215.
 """
 
-from __future__ import annotations
-
 import itertools
 import math
 import statistics

@@ -5,8 +5,6 @@ The rules are those of fio's parse_cmd_line (axboe/fio, init.c, 3.33): what stan
 begins the next job. Several commands, one after the other, become steps of one profile.
 """
 
-from __future__ import annotations
-
 import re
 import shlex
 from typing import Final

@@ -16,8 +16,6 @@ A block of 1 MiB reaches a disk as many requests: xen-blkfront takes 44 KiB at a
 indirect segments (drivers/block/xen-blkfront.c), most others far more. All limits are our choice.
 """
 
-from __future__ import annotations
-
 import itertools
 import math
 import operator

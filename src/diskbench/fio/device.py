@@ -26,8 +26,6 @@ filesystem for blocks that were never written (or trimmed), memory, or nothing a
 samples beside fio, else from these counters.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass

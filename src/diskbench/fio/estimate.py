@@ -10,8 +10,6 @@ that a timed step writes are not known. fio writes a missing file once in full b
 (fio 3.x, filesetup.c).
 """
 
-from __future__ import annotations
-
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass

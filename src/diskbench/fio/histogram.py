@@ -6,8 +6,6 @@ fio sorts a latency v into buckets that are exact below 128 and 1/64 of a power 
 most 1/128. Counts of jobs are summed, which loses nothing; percentiles are never averaged.
 """
 
-from __future__ import annotations
-
 import math
 from collections import Counter
 from collections.abc import Iterable, Mapping

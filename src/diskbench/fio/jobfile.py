@@ -15,8 +15,6 @@ would be the measured machine's; diskbench replaces it before, so that the evide
 (fio's HOWTO, "Environment variables" and "Reserved keywords", 3.33).
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Callable, Mapping
 from functools import lru_cache

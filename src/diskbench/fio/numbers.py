@@ -11,8 +11,6 @@ fio with CONFIG_ARITHMETIC evaluates what stands in parentheses, `(4k*8)`; witho
 writes the number into the job file, so that every fio reads the same.
 """
 
-from __future__ import annotations
-
 import ast
 import operator
 import re

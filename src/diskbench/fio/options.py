@@ -5,8 +5,6 @@ Every engine and option that fio 3.16 to 3.42 documents (HOWTO.rst, engines/) is
 target.
 """
 
-from __future__ import annotations
-
 import json
 import re
 from collections.abc import Iterator, Mapping, Sequence

@@ -16,8 +16,6 @@ asked than the volume, or the machine, allows. They only grow, so their differen
 step; to the time that fio took, a read of the page before and after it adds some milliseconds.
 """
 
-from __future__ import annotations
-
 import json
 import math
 import re

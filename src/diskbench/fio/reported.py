@@ -10,8 +10,6 @@ fio's source of 2026, and observed with fio 3.33). Correct counts are left uncha
 Servers: `fio --client` prints the jobs of each, and their sum as one more job (client.c).
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace

@@ -10,8 +10,6 @@ that exists. A directory of ours is new: fio ends there with "you need to specif
 tried), unless an earlier job laid the file out.
 """
 
-from __future__ import annotations
-
 import re
 from collections import Counter
 from collections.abc import Iterable, Iterator

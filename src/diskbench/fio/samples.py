@@ -10,8 +10,6 @@ sample (Documentation/admin-guide/iostats.rst, proc(5)):
 fio's progress are the lines that the unit beside it (hosts/agent.py) writes to live.tsv.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import TypeVar

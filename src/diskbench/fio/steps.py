@@ -5,8 +5,6 @@ that finds mistakes: values that are missing, lines that cannot be read, devices
 version. In `mistakes` each stage checks what the stage before it did not remove.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final

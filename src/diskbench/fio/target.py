@@ -4,8 +4,6 @@ A file that names one device, or none, is measured on a target of one disk. A fi
 several is measured on as many: its first device is the target's first disk, and so on.
 """
 
-from __future__ import annotations
-
 import re
 from typing import Final, Literal
 

@@ -7,8 +7,6 @@ TEMPLATE_MEMORY_BYTES of memory. That process runs this file, which imports noth
 that it starts in 0.1 s.
 """
 
-from __future__ import annotations
-
 import json
 import sys
 from typing import Any

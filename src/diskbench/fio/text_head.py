@@ -1,8 +1,6 @@
 """What stands around the results in fio's text: the lines that describe its jobs, its version, the
 counters of its disks; its numbers with their units; and which reports in it are of one process."""
 
-from __future__ import annotations
-
 import re
 from dataclasses import dataclass, field
 from typing import Final

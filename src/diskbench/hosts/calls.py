@@ -5,8 +5,6 @@ on requests name it by its digest, and are repeated with it where it is gone. Th
 text; what may stand in them is not trusted. Where the request failed, the last one is `! WHY`.
 """
 
-from __future__ import annotations
-
 import base64
 import json
 import re

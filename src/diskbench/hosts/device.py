@@ -5,8 +5,6 @@ A device is written to only if there is no reason to refuse it and its owner typ
 read is a reason to refuse. `refusals` is pure; its input is read in one round trip.
 """
 
-from __future__ import annotations
-
 import logging
 import time
 from collections.abc import Iterable, Sequence

@@ -6,8 +6,6 @@ that user called sudo, or is no user of the machine (a volume of a container), i
 step checks that the directory is still the one that diskbench made (agent.py).
 """
 
-from __future__ import annotations
-
 import logging
 
 from diskbench.errors import HostUnavailable, TargetRefused

@@ -2,8 +2,6 @@
 their state device.py decides whether to write. Pure.
 """
 
-from __future__ import annotations
-
 import re
 
 from diskbench.hosts.shell import whole

@@ -5,8 +5,6 @@ there. So the guest asks the metadata service for the machine's id: with the id 
 plane gave, it runs in that cloud. The provider defines the request (plugin.GuestIdentity).
 """
 
-from __future__ import annotations
-
 import contextlib
 import json
 import re

@@ -2,8 +2,6 @@
 before anything is written.
 """
 
-from __future__ import annotations
-
 import shlex
 from collections.abc import Sequence
 

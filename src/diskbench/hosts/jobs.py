@@ -5,8 +5,6 @@ connection may break, hang or be refused any number of times meanwhile: work is 
 user stops.
 """
 
-from __future__ import annotations
-
 import time
 from collections.abc import Callable, Mapping
 from typing import TypeVar

@@ -1,7 +1,5 @@
 """This machine as a Host: scripts run in a child process."""
 
-from __future__ import annotations
-
 import contextlib
 import os
 import selectors

@@ -5,8 +5,6 @@ a host leaves out the first bytes. A break costs what was within the compressor 
 The parts stay compressed, in files `.part-NUMBER-BYTES` (unpacked), names that no host may give.
 """
 
-from __future__ import annotations
-
 import zlib
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field

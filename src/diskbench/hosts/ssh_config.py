@@ -1,7 +1,5 @@
 """Resolve an address by OpenSSH itself, so that all of its configuration applies."""
 
-from __future__ import annotations
-
 import os
 import re
 import shlex

@@ -4,8 +4,6 @@ The keys that a host may present are those of known_hosts as OpenSSH reads it, n
 first use. The login is with a key: the agent's, then the files that OpenSSH would try.
 """
 
-from __future__ import annotations
-
 import base64
 import binascii
 import contextlib

@@ -5,8 +5,6 @@ by which the array is checked like any other disk (device.py, agent.py). Its mem
 while the array holds them, and so is any other array.
 """
 
-from __future__ import annotations
-
 import re
 import uuid
 from collections.abc import Sequence

@@ -2,8 +2,6 @@
 removal. A filesystem is made on the allowed device, and no other one is wiped.
 """
 
-from __future__ import annotations
-
 import re
 import shlex
 from collections.abc import Callable

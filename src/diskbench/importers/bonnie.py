@@ -10,8 +10,6 @@ the seeks no bytes. Rates of files created, read and deleted are no I/O of the d
 are not rows.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace

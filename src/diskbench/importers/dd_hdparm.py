@@ -18,8 +18,6 @@ hdparm's MB are 2^20 bytes, read in pieces of 2 MiB (TIMING_BUF_MB). The amount 
 rounded to two decimals, so the rate is taken as printed, and the run time follows from it.
 """
 
-from __future__ import annotations
-
 import itertools
 import re
 from collections.abc import Iterator, Mapping, Sequence

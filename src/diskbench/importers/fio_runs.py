@@ -10,8 +10,6 @@ What a report does not say of a load follows from its counts: its directions, an
 bytes / I/Os.
 """
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace

@@ -6,8 +6,6 @@ that it names, where what is known of them agrees: pattern, block, depth, engine
 commands with one name the first is of the first report, if there are as many reports.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace

@@ -1,7 +1,5 @@
 """What every importer returns, and how a format is declared."""
 
-from __future__ import annotations
-
 import codecs
 import math
 import re

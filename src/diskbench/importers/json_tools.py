@@ -13,8 +13,6 @@ randrw, half of it reads, with libaio, direct I/O, an iodepth of 64 and two jobs
 1,024 bytes, as in the terse lines of fio that it reads.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterator, Mapping
 from datetime import UTC, datetime

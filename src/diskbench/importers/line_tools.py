@@ -30,8 +30,6 @@ run time is what the intervals of the line take, where `elapsed` says how long o
 the last interval. The clock of the log has no time zone.
 """
 
-from __future__ import annotations
-
 import csv
 import io
 import re

@@ -11,8 +11,6 @@ A sample holds from the time of the one before it. After a gap of more than thre
 holds for one such distance: what was not recorded is not made up.
 """
 
-from __future__ import annotations
-
 import csv
 import json
 import re

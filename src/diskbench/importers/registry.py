@@ -1,7 +1,5 @@
 """The formats that can be imported, in the order in which they are tried."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterator
 from dataclasses import replace

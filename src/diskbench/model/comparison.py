@@ -7,8 +7,6 @@ block at any later time; a person who switches the machine by hand can give them
 too.
 """
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from typing import Literal

@@ -11,8 +11,6 @@ When each is raised: docs/METHOD.md. The weights are our choice:
 Codes and messages are stored with results: a code is never changed or used for something else.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Literal

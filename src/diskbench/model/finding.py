@@ -2,8 +2,6 @@
 `diskbench doctor --live` writes to a file.
 """
 
-from __future__ import annotations
-
 from typing import Any, Literal
 
 from pydantic import Field

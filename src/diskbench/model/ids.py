@@ -9,8 +9,6 @@ The short form is the end: an id begins with its time, so runs that began within
 their first 8 characters, and the last 8 are 40 random bits.
 """
 
-from __future__ import annotations
-
 import re
 import time
 from collections.abc import Iterable, Sequence

@@ -5,8 +5,6 @@ matches, with what `include` adds. A value of an axis is one value of the field 
 named after, or a mapping of several fields that go together.
 """
 
-from __future__ import annotations
-
 from functools import partial
 from typing import Annotated, Any, Literal
 

@@ -5,8 +5,6 @@ A cloud keeps one value a period (mostly a minute) of each of its metrics. Only 
 wholly within a step say something of it: what a period at its edge counted may be of other work.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 

@@ -14,8 +14,6 @@ A job of fio at BUSY_CORE of a core is the generator's, whatever the cores say: 
 wander between them. Only `generator` is the load generator at its limit (MR-12).
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Literal

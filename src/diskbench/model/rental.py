@@ -4,8 +4,6 @@ Tags are copied by hand ("launch more like this") and by clouds (snapshots, rest
 resource is ours only if its tag, its name and, where an id was recorded, its id agree.
 """
 
-from __future__ import annotations
-
 import logging
 import re
 from collections.abc import Collection, Sequence

@@ -2,8 +2,6 @@
 figure that stands for it in a list; and the keys by which runs are selected.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from dataclasses import dataclass, field, fields
 from operator import attrgetter

@@ -1,7 +1,5 @@
 """What a figure of a step has to keep to: `sync p99 < 10ms`."""
 
-from __future__ import annotations
-
 import operator
 import re
 import shlex

@@ -4,8 +4,6 @@ pydantic's own text ("Input should be a valid integer, unable to parse string as
 neither the value nor a remedy, so nothing shows it to a user.
 """
 
-from __future__ import annotations
-
 import re
 
 from pydantic import ValidationError

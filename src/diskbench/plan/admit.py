@@ -9,8 +9,6 @@ from the `route:` of a matrix (`NAME/site-a`). A region is not a route: a worker
 cloud reaches all its regions.
 """
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass

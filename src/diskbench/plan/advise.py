@@ -9,8 +9,6 @@ A latency is documented of a request that no limit holds back. A target is met w
 worst is within it, missed where the usual is above it, and else it has to be measured.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Literal

@@ -2,8 +2,6 @@
 that a run may write to. Pure; every error names the bad value.
 """
 
-from __future__ import annotations
-
 import math
 import re
 from collections.abc import Mapping, Sequence

@@ -4,8 +4,6 @@ The smallest size, or the least of what is provisioned, that carries the load is
 price falls with either. No host cache is counted, because nothing says whether reads would hit it.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Callable
 from typing import Literal

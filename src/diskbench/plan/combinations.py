@@ -5,8 +5,6 @@ The axes are multiplied and combinations that match `exclude` are dropped. Then 
 a combination of its own. Each field keeps its position in the file, so that errors can point to it.
 """
 
-from __future__ import annotations
-
 import itertools
 import math
 from collections.abc import Iterator, Mapping

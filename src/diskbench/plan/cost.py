@@ -4,8 +4,6 @@ within a cost limit: pure.
 The cost is that of the rental for this time, and of the transactions of the steps.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Literal

@@ -7,8 +7,6 @@ returns two times; a job of fixed hours must run once, as cron(8) says ("will no
 `comes_again` identifies the second.
 """
 
-from __future__ import annotations
-
 import re
 from collections import deque
 from collections.abc import Iterator

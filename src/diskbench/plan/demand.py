@@ -12,8 +12,6 @@ than the first: then every further day is like the second. What lasts without en
 baseline.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Iterable
 from dataclasses import dataclass, field

@@ -9,8 +9,6 @@ ends depends on both. Nor is there one where a limit has burst credit, which eac
 itself.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace

@@ -1,7 +1,5 @@
 """Refuse a gate (`--fail-if`) that a plan can never pass: its figure will not be there."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 
 from diskbench.errors import InvalidValue

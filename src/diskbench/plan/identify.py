@@ -24,8 +24,6 @@ what was done since, ends within 10 % and one run of it. The limits of machines,
 are candidates, too, unless the machine is known: then they hold for every disk.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace

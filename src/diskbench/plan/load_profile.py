@@ -1,8 +1,6 @@
 """A fio job that repeats the percentiles of a recorded load: a step at the rate of each, in the
 open loop, with the block size and the mix of the samples around it. Pure."""
 
-from __future__ import annotations
-
 import json
 from bisect import bisect_left
 from collections.abc import Sequence

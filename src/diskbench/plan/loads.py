@@ -10,8 +10,6 @@ the pass before left in the cache; one figure for both would be true of neither,
 measured apart. Data written before the first pass may already be cached if the cache keeps writes.
 """
 
-from __future__ import annotations
-
 import math
 import re
 from collections.abc import Mapping, Sequence

@@ -1,7 +1,5 @@
 """How long a matrix takes with its concurrency limits, and how much runs at once: pure."""
 
-from __future__ import annotations
-
 import heapq
 import itertools
 import math

@@ -11,8 +11,6 @@ Randomness is the SHA-256 of seed, round and key rather than a generator, so tha
 same in every Python version and however the file is sorted.
 """
 
-from __future__ import annotations
-
 import hashlib
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence

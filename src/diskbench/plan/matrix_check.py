@@ -6,8 +6,6 @@ because flags and fields share their rules; for a matrix the flags in the text a
 field names. No decision depends on the text.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass

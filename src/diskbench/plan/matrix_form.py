@@ -11,8 +11,6 @@ option is reported with its line. The schema is pydantic's, with names that the 
 stored.
 """
 
-from __future__ import annotations
-
 import functools
 from collections import defaultdict
 from collections.abc import Mapping, Sequence

@@ -16,8 +16,6 @@ a reason why they may differ. Of several machines that match, those of the run's
 are preferred. Where nothing matches, the nearest figures are those that part latest in this order.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace

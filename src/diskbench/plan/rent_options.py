@@ -1,8 +1,6 @@
 """The specification of a rental, from options named like the flags of `run`, and the flags of a
 specification: pure."""
 
-from __future__ import annotations
-
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from typing import Any
 

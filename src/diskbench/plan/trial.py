@@ -9,8 +9,6 @@ credit is used up (MR-3):
 with capacities divided by the lab's time scale. 1.2 is MR-3's.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass

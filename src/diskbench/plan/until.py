@@ -5,8 +5,6 @@ measured. Then as many more start at once as CONFIRM predicts to be needed, and 
 the interval is evaluated again. Cells that are not needed are not run.
 """
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Iterator, Mapping
 

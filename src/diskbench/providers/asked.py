@@ -1,7 +1,5 @@
 """Checks of a disk request that hold for every cloud, made before any call: pure."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from urllib.parse import urlsplit
 

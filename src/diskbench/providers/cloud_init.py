@@ -6,8 +6,6 @@ network stage; `cloud-init-per instance` makes it once), Runcmd (in the final st
 after SSH is up). Its own `packages` is not used: it tries once and does not say how it ended.
 """
 
-from __future__ import annotations
-
 import math
 import re
 import shlex

@@ -7,8 +7,6 @@ the error's class (diskbench/errors.py). The first row that matches decides; the
 everything.
 """
 
-from __future__ import annotations
-
 import dataclasses
 import functools
 import re

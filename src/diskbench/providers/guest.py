@@ -1,8 +1,6 @@
 """Access to a lease's guest: connect, query, list its disks, await the end of the first boot, move
 the timer that switches it off."""
 
-from __future__ import annotations
-
 import logging
 import shlex
 from collections.abc import Callable

@@ -5,8 +5,6 @@ that any controller with the secret can take over a lease and no key has to be s
 machine is given its host key (cloud_init.py) and is verified by it: never trust on first use.
 """
 
-from __future__ import annotations
-
 import base64
 import hashlib
 import os

@@ -5,8 +5,6 @@ The proxy (HTTPS_PROXY, HTTP_PROXY, NO_PROXY, in upper or lower case) is for wha
 itself and for SDKs that do not read it. boto3, azure-core and google-auth do.
 """
 
-from __future__ import annotations
-
 import ipaddress
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field

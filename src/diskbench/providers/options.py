@@ -1,7 +1,5 @@
 """Options that several providers have: the network of a rented machine, and the lab's."""
 
-from __future__ import annotations
-
 from typing import ClassVar
 
 from diskbench.model.options import Options, option

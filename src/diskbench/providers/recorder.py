@@ -4,8 +4,6 @@ A provider calls `note` for each answer that it gets over HTTP; without a record
 does nothing. One recording at a time in a process: requests of all its threads belong to it.
 """
 
-from __future__ import annotations
-
 import contextlib
 import json
 import threading

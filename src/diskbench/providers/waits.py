@@ -1,8 +1,6 @@
 """Waiting for a cloud: timeouts, polling until a deadline or a stop, and the repetition of calls
 that were not answered."""
 
-from __future__ import annotations
-
 import contextlib
 import re
 import time

@@ -4,8 +4,6 @@ The form is the one that Jenkins and GitLab read (the XML Schema of Jenkins's xu
 a suite per trial, a case per step, a failure per condition that a figure misses.
 """
 
-from __future__ import annotations
-
 import xml.etree.ElementTree as ET
 from collections.abc import Sequence
 

@@ -1,8 +1,6 @@
 """The frame of every HTML page: templates that escape their values, colours that follow the
 reader's light or dark mode, and a content security policy that forbids all network requests."""
 
-from __future__ import annotations
-
 import hashlib
 from base64 import b64encode
 from functools import cache

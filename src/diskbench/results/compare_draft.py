@@ -5,8 +5,6 @@ one side and gp3 on the other, subjects with the same machine and profile are ma
 results and runs of our profile of its name are matched by the table of docs/evidence/fidelity.md,
 and its words are the doubts about their ratio."""
 
-from __future__ import annotations
-
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from operator import attrgetter

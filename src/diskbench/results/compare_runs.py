@@ -4,8 +4,6 @@ The figures of matched subjects (compare_draft.py) are paired by the rounds of t
 without a common round, in order of time, which the comparison reports as a doubt.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Collection, Mapping, Sequence
 from functools import cache
 from itertools import chain

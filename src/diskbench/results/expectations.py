@@ -1,7 +1,5 @@
 """What each step of a trial was promised: by its plan, or by the user's hint about its disk."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from datetime import datetime

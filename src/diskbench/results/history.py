@@ -3,8 +3,6 @@ the data of the published site: every subject with its runs, and the history of 
 On a site replicates are the trials since the last change whose facts equal those of the newest
 (MR-14): two levels, or two kernels, have no common median."""
 
-from __future__ import annotations
-
 import json
 from collections import defaultdict
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence

@@ -1,8 +1,6 @@
 """Which disks of the catalogue a stored run behaves as, and whether it behaves as another than the
 one it is said to be."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import replace
 from datetime import datetime, timedelta

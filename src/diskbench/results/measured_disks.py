@@ -3,8 +3,6 @@ latency target, beside which `diskbench advise` puts what is documented. Of each
 step of such blocks counts, of all directions together; of the trials the median. The mean of a step
 that is a burst is no rate that lasts, so a trial whose headline is a burst is left out."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from operator import itemgetter
 from statistics import median

@@ -3,8 +3,6 @@ machine with an abnormal canary (MR-13). Figures are pooled only where all check
 same: CPU, zone, kernel, fio, disk and regime are facts; instance type and job belong to the
 subject. The user may name facts across which figures are pooled all the same."""
 
-from __future__ import annotations
-
 import logging
 from collections import Counter
 from collections.abc import Collection, Iterator, Mapping, Sequence

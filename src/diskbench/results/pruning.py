@@ -5,8 +5,6 @@ only when the second by second figures that are read from them are kept. The rec
 before the first log is deleted (store/derived.py): a run that was interrupted in between is whole,
 and pruning it again finishes."""
 
-from __future__ import annotations
-
 import hashlib
 import io
 from collections.abc import Collection, Iterator, Mapping, Sequence

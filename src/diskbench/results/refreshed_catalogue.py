@@ -1,7 +1,5 @@
 """The catalogue of a session: the shipped files, with what was refreshed in the user's cache."""
 
-from __future__ import annotations
-
 import os
 from pathlib import Path
 

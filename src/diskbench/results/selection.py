@@ -2,8 +2,6 @@
 every command: `chosen` reads it, cli/selecting.py has its options and their help, and its keys are
 those of model/run.py. And the figure and the trust that stand for runs in a list."""
 
-from __future__ import annotations
-
 import contextlib
 import re
 from collections.abc import Callable, Collection, Iterable, Sequence

@@ -1,8 +1,6 @@
 """What is known of a step beside its figures, from its rows, its evidence and the facts of its
 machine: the setting in which it ran, its doubts, and reasons that its evidence gives."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterable, Sequence
 from dataclasses import replace

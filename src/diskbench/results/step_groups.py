@@ -1,7 +1,5 @@
 """The measured steps of a run, each with all its rounds, from rows, evidence and phases."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass
 from statistics import median

@@ -1,7 +1,5 @@
 """One verdict on a step over several runs and replicates (MR-5, MR-6)."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from itertools import groupby
 

@@ -1,7 +1,5 @@
 """One trial with the data of its rows, its plan and its evidence, each read once, and judged."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime

@@ -2,8 +2,6 @@
 never stored: improved rules then apply to old runs, too. Only the figure and the trust that lists
 show are copied to the database (`judge_and_keep`)."""
 
-from __future__ import annotations
-
 import contextlib
 from collections.abc import Mapping, Sequence
 from functools import cache

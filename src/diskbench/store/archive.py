@@ -11,8 +11,6 @@ process left open, or whose step.json cannot be read, is written again. No file 
 import is ever stored under the name of a record.
 """
 
-from __future__ import annotations
-
 import contextlib
 import hashlib
 import json

@@ -4,8 +4,6 @@ What does not hold becomes a doubt in the rows of the step, the same for a run, 
 for an import.
 """
 
-from __future__ import annotations
-
 import contextlib
 import logging
 from collections.abc import Iterable, Iterator, Mapping, Sequence

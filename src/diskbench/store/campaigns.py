@@ -5,8 +5,6 @@ matrix: its rows say only who works on it and whether it should stop. A cell of 
 it has ended and everything of its trial is given back, and the matrix with its last cell. What was
 measured is in the rows of trials and runs."""
 
-from __future__ import annotations
-
 from collections.abc import Collection, Sequence
 from typing import Any, Literal
 

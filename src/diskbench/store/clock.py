@@ -6,8 +6,6 @@ that of the machine whose processes share the file. Times of one run alone (its 
 taken by the clock of the machine that ran it.
 """
 
-from __future__ import annotations
-
 import re
 from datetime import UTC, datetime, timedelta
 

@@ -1,7 +1,5 @@
 """Hash, compress and decompress evidence files in chunks."""
 
-from __future__ import annotations
-
 import hashlib
 import tempfile
 from collections.abc import Iterator

@@ -1,7 +1,5 @@
 """Open the database: a SQLite file by default, PostgreSQL by URL."""
 
-from __future__ import annotations
-
 import json
 import logging
 import os

@@ -9,8 +9,6 @@ is evidence:
     runs/<run_id>/pruned/<iii>-<name>.series-5.parquet  what was derived from them before
 """
 
-from __future__ import annotations
-
 import contextlib
 import tempfile
 from collections.abc import Callable, Sequence

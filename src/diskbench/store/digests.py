@@ -1,8 +1,6 @@
 """Runs with what they asked for, and what tells by their rows that a published page is up to date
 without rendering it again."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Sequence
 from hashlib import sha256
 from typing import Any

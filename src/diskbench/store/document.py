@@ -8,8 +8,6 @@ there where a command shows them, and `costs`, one for each trial that rented so
 in their unit: `_bytes`, `_bytes_per_s`, `_ns`, `_s`, `_usd`; times are ISO 8601 in UTC.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, get_args
 

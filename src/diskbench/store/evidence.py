@@ -3,8 +3,6 @@
 What a failed call of an evidence store means, and what to do next.
 """
 
-from __future__ import annotations
-
 import errno
 import hashlib
 import os

@@ -4,8 +4,6 @@ The archive holds evidence only; the rows are rebuilt from it (store/rebuild.py)
 notebooks/example/make.py measures it again.
 """
 
-from __future__ import annotations
-
 import hashlib
 import io
 import tarfile

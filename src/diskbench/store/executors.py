@@ -1,8 +1,6 @@
 """The live processes that may own cells: a row each, deleted when the process ends. The owner of a
 trial is in the row of its cell (campaigns.py)."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime

@@ -1,8 +1,6 @@
 """Figures of many runs without the other columns of their rows: those that lists show, which are
 kept in the database so that a list reads no evidence, and those that are compared."""
 
-from __future__ import annotations
-
 from collections import Counter, defaultdict
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace

@@ -4,8 +4,6 @@ The evidence is flushed to its disk between both: a row that says finished is co
 a power failure its files are as whole as it is.
 """
 
-from __future__ import annotations
-
 import logging
 from collections.abc import Sequence
 

@@ -7,8 +7,6 @@ one step. A typed log that belongs to no JSON is a run of its own; one from a fo
 and reported.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path

@@ -1,8 +1,6 @@
 """The files of a run that somebody else measured, as they lie in its evidence: the file with the
 numbers, the job file beside it, and the steps of a report of fio."""
 
-from __future__ import annotations
-
 from diskbench.errors import EvidenceDamaged
 from diskbench.fio.reported import FioOutput
 from diskbench.importers.fio_report import FIO_REPORTS, report_steps

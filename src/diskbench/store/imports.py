@@ -6,8 +6,6 @@ gives one run; rows are marked `imported`. store/import_sources.py decides which
 which file.
 """
 
-from __future__ import annotations
-
 import hashlib
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass

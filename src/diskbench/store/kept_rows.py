@@ -16,8 +16,6 @@ works on it there. Its cells have the ends that their trials' records contain, t
 `cancelled`.
 """
 
-from __future__ import annotations
-
 import contextlib
 from collections.abc import Callable, Mapping
 from functools import partial

@@ -1,7 +1,5 @@
 """Leases: a row for the resources of a trial that must be given back, written before they exist."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from datetime import datetime
 from typing import Any, Literal

@@ -1,7 +1,5 @@
 """Machines that cells of a matrix use in turn: which there are, and whose turn it is."""
 
-from __future__ import annotations
-
 from typing import Literal
 
 import sqlalchemy as sa

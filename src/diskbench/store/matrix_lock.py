@@ -1,7 +1,5 @@
 """A matrix whose row is locked, so that one process at a time gives its cells their turns."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from datetime import datetime

@@ -1,7 +1,5 @@
 """Evidence stores behind a network: several calls at a time."""
 
-from __future__ import annotations
-
 import threading
 from collections.abc import Callable, Sequence
 from typing import TypeVar

@@ -1,8 +1,6 @@
 """From the files of one step to its result: the one path, taken by a run and by its rebuild; which
 files are parsed, and the version of what parses them."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 
 from diskbench.errors import EvidenceDamaged, FioFailed

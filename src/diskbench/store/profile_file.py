@@ -1,7 +1,5 @@
 """A profile by what a user typed: a shipped name, or the path of a file."""
 
-from __future__ import annotations
-
 import os
 import re
 from pathlib import Path

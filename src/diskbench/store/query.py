@@ -1,7 +1,5 @@
 """Finding runs and their rows: filters by any field, ids and short ids, names."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace

@@ -1,7 +1,5 @@
 """Rebuild all rows from the evidence alone."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 

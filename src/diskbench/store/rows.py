@@ -2,8 +2,6 @@
 went; those of steps are in step_rows.py. Every function but `add_timing` is idempotent, runs in one
 transaction, and raises StoreUnavailable when the database fails."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any

@@ -1,8 +1,6 @@
 """The one reader of a run's folder in the evidence store: from its files to all of its rows. An
 import, a rebuild, and whoever asks what the evidence says of a run read it here."""
 
-from __future__ import annotations
-
 from collections.abc import Collection
 from dataclasses import dataclass
 from typing import Any

@@ -1,7 +1,5 @@
 """Schedules: the matrix of each, and its occurrences."""
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager

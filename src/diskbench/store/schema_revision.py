@@ -5,8 +5,6 @@ the evidence. From the first tag on, a changed table needs a new id here, its di
 tests/unit/store/test_schema.py, and a migration from the revision before.
 """
 
-from __future__ import annotations
-
 import sqlalchemy as sa
 from sqlalchemy.engine import Connection, Engine
 

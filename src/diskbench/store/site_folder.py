@@ -6,8 +6,6 @@ leaves an unlisted file; only named files are ever overwritten or deleted. A nam
 digest is made again. A name that ends with `/` is a folder in which everything is ours.
 """
 
-from __future__ import annotations
-
 import contextlib
 import fcntl
 import json

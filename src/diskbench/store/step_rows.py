@@ -1,7 +1,5 @@
 """The rows of a run's steps: results and measurements."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from operator import itemgetter
 from typing import Any

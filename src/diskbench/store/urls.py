@@ -5,8 +5,6 @@ word of it in the message; and a URL is printed from its parts, never by cutting
 This module needs the standard library alone, since every command reads the settings.
 """
 
-from __future__ import annotations
-
 import re
 from pathlib import Path
 from urllib.parse import parse_qsl, unquote, urlsplit

@@ -1,7 +1,5 @@
 """One lease from resolve to release: for clouds where renting takes long."""
 
-from __future__ import annotations
-
 import time
 
 import pytest

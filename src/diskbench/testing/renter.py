@@ -1,7 +1,5 @@
 """The contract of every provider that rents (ports.Renter and the optional abilities)."""
 
-from __future__ import annotations
-
 import threading
 import time
 from datetime import UTC, datetime

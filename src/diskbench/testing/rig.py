@@ -1,7 +1,5 @@
 """The contract tests' needs: a provider, direct access to its cloud, and a RentWatch."""
 
-from __future__ import annotations
-
 import threading
 from collections.abc import Callable
 from contextlib import AbstractContextManager, nullcontext

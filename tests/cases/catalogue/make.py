@@ -5,8 +5,6 @@
 after figures of the catalogue were changed on purpose; the change of the file is then reviewed.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 
 from diskbench.catalog.books import Books

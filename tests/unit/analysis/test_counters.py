@@ -1,7 +1,5 @@
 """The cloud's own counters in the verdict on a step of 60 s on a gp3 volume of 3,000 IOPS."""
 
-from __future__ import annotations
-
 import pytest
 from tests.limiter_case import promise_of
 from tests.rigs import made_trial

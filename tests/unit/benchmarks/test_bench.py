@@ -1,7 +1,5 @@
 """script/bench: how a benchmark fails, its table; what pages and mutants name is there."""
 
-from __future__ import annotations
-
 import json
 import re
 from pathlib import Path

@@ -4,8 +4,6 @@ Its throughput is sold in MB/s, one type has a bucket, one has limits of reads a
 machines cache disks, and its prices are by tier and by part: all of it is data.
 """
 
-from __future__ import annotations
-
 import json
 import os
 import subprocess

@@ -1,8 +1,6 @@
 """The catalogue and the emulators' own tables are two readings of the same documents: where they
 disagree on what is sold, one of them is wrong."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from itertools import product
 from typing import Any

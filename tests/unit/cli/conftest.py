@@ -1,7 +1,5 @@
 """What commands act on: a directory of the test's own, and what they print."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """What the shell offers, asked through click's own completion."""
 
-from __future__ import annotations
-
 import json
 
 import pytest

@@ -1,7 +1,5 @@
 """`diskbench doctor` as a user types it, without a cloud."""
 
-from __future__ import annotations
-
 import json
 
 import jsonschema

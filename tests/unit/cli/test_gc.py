@@ -1,7 +1,5 @@
 """What `diskbench gc` prints: as lines for a person, as a document for a program."""
 
-from __future__ import annotations
-
 import io
 import json
 

@@ -1,7 +1,5 @@
 """The help of each command at 80 columns, in files: tests/golden/help."""
 
-from __future__ import annotations
-
 import pytest
 
 from diskbench.cli import main

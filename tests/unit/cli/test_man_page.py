@@ -1,7 +1,5 @@
 """The manual page holds every command, and roff takes it without a warning."""
 
-from __future__ import annotations
-
 import re
 import subprocess
 

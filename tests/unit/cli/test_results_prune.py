@@ -1,7 +1,5 @@
 """`results prune` removes raw logs and nothing that anybody reads: on disk and in a bucket."""
 
-from __future__ import annotations
-
 import hashlib
 import json
 import re

@@ -4,8 +4,6 @@ Read each as an engineer in a hurry would: what was measured, of what promise, w
 whether to trust it, what to do next.
 """
 
-from __future__ import annotations
-
 import io
 import re
 from collections.abc import Callable

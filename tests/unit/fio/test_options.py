@@ -1,7 +1,5 @@
 """Which fio knows which option; every option has a class, and the page lists it."""
 
-from __future__ import annotations
-
 import subprocess
 from collections import defaultdict
 from pathlib import Path

@@ -1,7 +1,5 @@
 """What agent.py does where a disk, a process, a file or a host is not as it was a moment ago."""
 
-from __future__ import annotations
-
 import ast
 import contextlib
 import json

@@ -1,7 +1,5 @@
 """What agent.py reads of a kernel: disks that this machine has not, in a /sys of the test."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

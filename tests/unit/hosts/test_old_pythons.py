@@ -1,7 +1,5 @@
 """Hosts are older than we are: agent.py runs under each Python from 3.6 on, as it is."""
 
-from __future__ import annotations
-
 import ast
 import re
 from pathlib import Path

@@ -1,7 +1,5 @@
 """The files of a step over a connection that breaks again and again: each byte is sent once."""
 
-from __future__ import annotations
-
 import random
 import re
 import shutil

@@ -1,7 +1,5 @@
 """Which claims on a disk live: those whose process holds its lock."""
 
-from __future__ import annotations
-
 import fcntl
 import os
 import tempfile

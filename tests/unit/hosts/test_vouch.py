@@ -1,7 +1,5 @@
 """A guest proves its cloud to nobody but the metadata service's own word for its id."""
 
-from __future__ import annotations
-
 import subprocess
 import sys
 import textwrap

@@ -1,7 +1,5 @@
 """The order of runs in blocks of A B B A, and their labels."""
 
-from __future__ import annotations
-
 from itertools import pairwise
 
 from diskbench.cli.ab import arguments_of

@@ -1,7 +1,5 @@
 """What an id or the beginning of one means."""
 
-from __future__ import annotations
-
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st

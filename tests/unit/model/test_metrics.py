@@ -1,7 +1,5 @@
 """What a cloud's monitoring says of a step: only of the periods that lie wholly in it."""
 
-from __future__ import annotations
-
 from hypothesis import given
 from hypothesis import strategies as st
 

@@ -1,7 +1,5 @@
 """Whether what carries a lease's tags was made for it."""
 
-from __future__ import annotations
-
 import pytest
 
 from diskbench.engine.cleanup.named_ids import is_same_owner

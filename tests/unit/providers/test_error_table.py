@@ -1,7 +1,5 @@
 """The tables of the clouds' errors, and their one reader."""
 
-from __future__ import annotations
-
 import re
 from string import Formatter
 

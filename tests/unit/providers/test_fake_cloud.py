@@ -1,7 +1,5 @@
 """A process that is killed while it makes or deletes leaves a whole resource, or none."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import NoReturn
 

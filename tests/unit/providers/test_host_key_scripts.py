@@ -1,7 +1,5 @@
 """A cloud's guest agent leaves the host key alone: its own file says so before it starts."""
 
-from __future__ import annotations
-
 import subprocess
 from pathlib import Path
 

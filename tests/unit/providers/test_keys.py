@@ -1,7 +1,5 @@
 """The keys of a lease, judged by OpenSSH itself."""
 
-from __future__ import annotations
-
 import concurrent.futures
 import functools
 import getpass

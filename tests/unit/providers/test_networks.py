@@ -1,7 +1,5 @@
 """HTTPS_PROXY and NO_PROXY count for what diskbench asks itself."""
 
-from __future__ import annotations
-
 from types import SimpleNamespace
 
 import pytest

@@ -1,7 +1,5 @@
 """A command makes each provider once and closes what it opened."""
 
-from __future__ import annotations
-
 import pytest
 
 from diskbench.errors import UnknownName

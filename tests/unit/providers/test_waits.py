@@ -1,8 +1,6 @@
 """A cloud that does not answer is asked again for as long as there is patience, and then told; how
 long a machine without a hypervisor is waited for."""
 
-from __future__ import annotations
-
 import dataclasses
 from typing import Any
 from unittest.mock import Mock

@@ -1,7 +1,5 @@
 """Every word of a page and of a result on the terminal, in files: tests/golden."""
 
-from __future__ import annotations
-
 import dataclasses
 import io
 from typing import Any

@@ -1,7 +1,5 @@
 """The figures of trials: one a machine, none that spans a cliff (MR-3), and what was asked for."""
 
-from __future__ import annotations
-
 from threading import Barrier, BrokenBarrierError
 
 import pytest

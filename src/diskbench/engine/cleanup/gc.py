@@ -6,8 +6,6 @@ expired, the cloud's own clock is asked: the clock of this machine may be wrong,
 database's. What a provider lists, whether or not the database knows it, is in orphans.py.
 """
 
-from __future__ import annotations
-
 import contextlib
 import logging
 import threading

@@ -6,8 +6,6 @@ not this installation's `owner`, it needs `--not-mine`, too. A resource that car
 without having been made for it is named by its own full id only.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Callable, Collection, Sequence
 

@@ -14,8 +14,6 @@ and each process has a fresh executor id and listens to its own queue, so that n
 runs another's trials. Only public calls of DBOS are used.
 """
 
-from __future__ import annotations
-
 import contextlib
 import logging
 import threading

@@ -7,8 +7,6 @@ DBOS's scheduler only enqueues: at each due time it puts the workflow `occurrenc
 occurrence leads to is decided in engine/schedule/runs.py.
 """
 
-from __future__ import annotations
-
 import json
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager

@@ -2,8 +2,6 @@
 time, which decides under the lock of the matrix's row. A queued cell is taken afterwards by a
 compare-and-swap on its owner, by whoever is first."""
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from datetime import datetime

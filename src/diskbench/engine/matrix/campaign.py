@@ -1,8 +1,6 @@
 """The start of a matrix, whose rows are written before anything is rented; and which of its cells
 changed their state since the last look."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 
 import sqlalchemy as sa

@@ -1,8 +1,6 @@
 """The effects of each station of a cell, of a matrix or of a run; each is idempotent. The plan of
 an attempt is written as rows before anything is rented."""
 
-from __future__ import annotations
-
 import contextlib
 import hashlib
 import logging

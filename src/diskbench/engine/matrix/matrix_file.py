@@ -1,8 +1,6 @@
 """Matrix files: found by name or path, read, and checked against this installation; and what a
 matrix would rent, according to its providers or the catalogue."""
 
-from __future__ import annotations
-
 import contextlib
 import functools
 import secrets

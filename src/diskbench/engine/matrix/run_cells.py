@@ -11,8 +11,6 @@ that a failure of one does not affect the others, and an error suspends them ins
 wait (engine/trial/stop.py).
 """
 
-from __future__ import annotations
-
 import logging
 import threading
 from collections.abc import Callable, Collection, Sequence

@@ -1,8 +1,6 @@
 """What the database says of matrices and workers: the progress of a matrix and its cells; the
 workers, their work, the queues and the open leases."""
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from datetime import datetime, timedelta

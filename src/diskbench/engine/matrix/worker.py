@@ -7,8 +7,6 @@ It looks at the rows every two seconds, and takes a cell by writing its own id i
 too. One that is told to end leaves at once: fio continues, and another worker continues the cells.
 """
 
-from __future__ import annotations
-
 import logging
 import threading
 import time

@@ -6,8 +6,6 @@ one at a time per schedule (`begin_next`). Both decide under the schedule's lock
 follows from schedule and time, so that a repetition by two workers or after a crash has no effect.
 """
 
-from __future__ import annotations
-
 import dataclasses
 import hashlib
 import logging

@@ -1,7 +1,5 @@
 """Operations on schedules for the user: add, list, pause, resume, trigger, backfill, remove."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Sequence
 from datetime import UTC, datetime

@@ -10,8 +10,6 @@ the row is unchanged, and work that would outlast it is refused.
 A run stays in the evidence store in which it began; only a complete copy may replace it.
 """
 
-from __future__ import annotations
-
 import math
 import time
 from collections.abc import Sequence

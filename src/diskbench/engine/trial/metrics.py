@@ -4,8 +4,6 @@ Asked after the machine went back, so that nobody pays for the wait: a cloud pub
 to three minutes after it ended, and keeps it for days. Where it cannot be asked, nothing changes.
 """
 
-from __future__ import annotations
-
 import logging
 import time
 from collections.abc import Callable, Sequence

@@ -1,8 +1,6 @@
 """From a request to plans, of rented machines and of those that are there, with every check that is
 possible before anything is written."""
 
-from __future__ import annotations
-
 import difflib
 from collections.abc import Callable, Iterable, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor

@@ -8,8 +8,6 @@ number), and a network filesystem one export. Only existing machines are compare
 new, and machines of the lab share this machine's kernel by design.
 """
 
-from __future__ import annotations
-
 import hashlib
 import re
 from collections.abc import Callable, Iterable, Sequence

@@ -6,8 +6,6 @@ name and needs no other state, may be called any number of times, and does not d
 workflow: the end of a cell, `diskbench resume` and `diskbench gc` all call it.
 """
 
-from __future__ import annotations
-
 import contextlib
 import logging
 

@@ -6,8 +6,6 @@ store is full, the database is gone, the host refuses us, a fault of ours) the p
 (engine/trial/stop.py): the station waits and tries again, or the trial is suspended.
 """
 
-from __future__ import annotations
-
 import contextlib
 import logging
 import tempfile

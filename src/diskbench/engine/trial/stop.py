@@ -8,8 +8,6 @@ fault that waiting does not cure ends the cell, with its reason. `diskbench run`
 because a person sees the error at once: it suspends the cell, and `diskbench resume` continues it.
 """
 
-from __future__ import annotations
-
 import signal
 import sys
 import threading

@@ -1,8 +1,6 @@
 """What is seen of a trial while it runs: its progress, for the terminal and in rows for other
 processes; its timings; stages that take long; a machine that does not answer; a step that broke."""
 
-from __future__ import annotations
-
 import math
 import signal
 import threading

@@ -6,8 +6,6 @@ nvme-ebs-volumes.md (2023-01-19: the serial of an EBS NVMe disk is its volume id
 the model says EBS or instance store) and device_naming.md (2023-03-07: /dev/sdf is /dev/xvdf).
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass

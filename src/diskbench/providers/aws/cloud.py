@@ -1,7 +1,5 @@
 """`--provider aws` as the engine uses it."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from datetime import datetime

@@ -1,8 +1,6 @@
 """The disk that a cell requests from AWS, refused before any call where AWS does not sell it; and
 the lookup's result before renting, all that `acquire` needs, as JSON. Pure."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Mapping
 from typing import Any, Literal, Self

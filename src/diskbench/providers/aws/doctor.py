@@ -5,8 +5,6 @@ EC2 checks a call with DryRun for permission and parameters, and does not carry 
 API Reference, "DryRun").
 """
 
-from __future__ import annotations
-
 import re
 from collections import Counter
 from collections.abc import Iterator, Sequence

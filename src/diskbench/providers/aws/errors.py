@@ -3,8 +3,6 @@
 Codes, sentences and advice are in errors.yaml.
 """
 
-from __future__ import annotations
-
 import json
 import re
 from collections.abc import Callable, Mapping

@@ -1,8 +1,6 @@
 """Handover of a rented machine: connect to it, find its disk in the guest, read everything back;
 AWS's report is kept for the record and compared with the request. And what CloudWatch counted."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Mapping, Sequence
 from datetime import UTC, datetime
 from typing import Any

@@ -4,8 +4,6 @@ A create leaves its time in the lease's directory on the machine that sent it. E
 resource after seconds, not at once (Amazon EC2 Developer Guide, "Eventual consistency").
 """
 
-from __future__ import annotations
-
 import math
 import time
 from collections.abc import Collection, Iterator

@@ -1,8 +1,6 @@
 """Resolve a rental by calls that change nothing: account, image (the newest Ubuntu, else the newest
 Amazon Linux), machine, zones and network access."""
 
-from __future__ import annotations
-
 import contextlib
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass

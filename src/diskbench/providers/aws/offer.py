@@ -6,8 +6,6 @@ A machine that sustains less than its disk promises would limit the measurement.
 the cheapest machine whose *baseline* is MARGIN times the disk's ceiling, in IOPS and bytes.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Sequence
 from typing import Any
 

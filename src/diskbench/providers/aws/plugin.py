@@ -1,8 +1,6 @@
 """The AWS plugin of diskbench: options that only AWS has, and how a guest shows that it is a
 machine of AWS."""
 
-from __future__ import annotations
-
 import contextlib
 import json
 from typing import ClassVar

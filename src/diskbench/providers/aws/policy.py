@@ -1,7 +1,5 @@
 """The permissions that diskbench needs on AWS: permissions.yaml, printed as a policy of IAM."""
 
-from __future__ import annotations
-
 import json
 
 from diskbench.yaml_lines import packaged

@@ -1,7 +1,5 @@
 """Renting: key, group, machine and volumes, each looked up by its lease before it is made."""
 
-from __future__ import annotations
-
 import contextlib
 from collections.abc import Sequence
 from functools import partial

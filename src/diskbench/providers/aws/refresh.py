@@ -4,8 +4,6 @@ shared tenancy, without software; volumes by `volumeApiName`, storage in GB-Mo, 
 in tiers by usage type), throughput in GiBps-mo.
 """
 
-from __future__ import annotations
-
 import json
 from collections.abc import Iterable
 from typing import Any

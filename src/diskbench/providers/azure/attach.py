@@ -5,8 +5,6 @@ Links by LUN: the udev rules of WALinuxAgent (scsi1/lunN, resource) and of azure
 Debian 12, an NVMe disk has none: there the OS disk is namespace 1 of the controller of remote
 disks, and LUN N is N + 2 (azure-vm-utils, 80-azure-disk.rules, azure-nvme-id; "SCSI to NVMe")."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Sequence
 from functools import partial
 from typing import Any

@@ -1,7 +1,5 @@
 """`--provider azure` as the engine uses it."""
 
-from __future__ import annotations
-
 import math
 import time
 from collections.abc import Callable, Sequence

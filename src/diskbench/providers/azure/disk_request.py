@@ -2,8 +2,6 @@
 or a name has not Azure's form; and the lookup's result before renting, all that `acquire` needs,
 as JSON. Pure."""
 
-from __future__ import annotations
-
 from typing import Any, Literal
 from urllib.parse import urlsplit
 

@@ -4,8 +4,6 @@ for one whose validation continues, 400 with InvalidTemplateDeployment and the r
 one, where resources of a group that does not exist yet stand in a nested template; and the quotas,
 "Usage - List" of Microsoft.Compute and "Usages - List" of Microsoft.Network."""
 
-from __future__ import annotations
-
 import base64
 import fnmatch
 import json

@@ -2,8 +2,6 @@
 Azure's report is kept for the record and compared with the request. What Azure Monitor counted
 later is kept as well."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Mapping, Sequence
 from datetime import UTC, datetime
 from functools import partial

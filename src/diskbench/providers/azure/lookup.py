@@ -1,8 +1,6 @@
 """Resolve a rental by read-only calls: sizes and disks on sale, image (the newest Ubuntu, or the
 one of `--image`), zones, network access."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass

@@ -8,8 +8,6 @@ reads on the cached path and writes on both paths, so both limits count. The con
 explicitly: for a size with both its default would depend on the image (azure-mgmt-compute 39.0.0,
 StorageProfile.disk_controller_type), and with it whether there is a host cache."""
 
-from __future__ import annotations
-
 import contextlib
 import math
 import re

@@ -1,8 +1,6 @@
 """The rental as a priced offer for the user: resolved by Azure, or expected by the catalogue alone,
 where Azure may answer otherwise. Pure."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from typing import Any
 

@@ -2,8 +2,6 @@
 providers for which the subscription must be registered; that takes minutes and is its owner's
 decision (Resource Manager, "Resolve errors for resource provider registration", 2024)."""
 
-from __future__ import annotations
-
 import json
 
 from diskbench.errors import AccessDenied

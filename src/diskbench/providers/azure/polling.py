@@ -1,7 +1,5 @@
 """Long-running operations, polled at Azure's intervals while the caller waits."""
 
-from __future__ import annotations
-
 import time
 from collections.abc import Callable
 from typing import Any

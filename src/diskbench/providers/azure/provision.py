@@ -1,8 +1,6 @@
 """Renting: group, network, machine and disks, each looked up by its name, awaited while in
 progress, else made."""
 
-from __future__ import annotations
-
 import contextlib
 import logging
 from collections.abc import Callable, Iterator

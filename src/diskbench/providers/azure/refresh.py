@@ -3,8 +3,6 @@ has the sustained figures of both paths and no bursts (these keep their values);
 https://prices.azure.com/api/retail/prices, Consumption, which needs no login: a machine on demand
 for Linux is neither Spot nor Low Priority nor Windows, a disk is identified by its tier."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterable, Iterator
 from typing import Any

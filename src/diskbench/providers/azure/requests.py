@@ -3,8 +3,6 @@
 Names, and so ids, derive from the lease and tags come with the creating call: a repeated call finds
 what the first one made, and a deployment that is only checked has the same requests."""
 
-from __future__ import annotations
-
 import base64
 import re
 from collections.abc import Mapping, Sequence

@@ -9,8 +9,6 @@ daily at a time of day, so only leases that end within a day have one. Resource:
 learn.microsoft.com, "Microsoft.DevTestLab/schedules" 2018-09-15, type ComputeVmShutdownTask, with
 the name below."""
 
-from __future__ import annotations
-
 import time
 from collections.abc import Collection, Mapping
 from datetime import UTC, datetime, timedelta

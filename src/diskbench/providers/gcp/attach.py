@@ -6,8 +6,6 @@ guest-configs, 65-gce-disk-naming.rules and google_nvme_id). All persistent disk
 namespaces of one controller and share its serial; they differ in WWN.
 """
 
-from __future__ import annotations
-
 import time
 import uuid
 from collections.abc import Callable, Iterable, Sequence

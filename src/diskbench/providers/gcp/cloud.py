@@ -1,7 +1,5 @@
 """`--provider gcp` as the engine uses it."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Sequence
 from datetime import datetime
 

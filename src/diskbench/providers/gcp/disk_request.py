@@ -2,8 +2,6 @@
 or a name has not its form; how its machine is reached; and the lookup's result before renting,
 all that `acquire` needs, as JSON. Pure."""
 
-from __future__ import annotations
-
 import shlex
 import shutil
 from typing import Literal

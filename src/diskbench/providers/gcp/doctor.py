@@ -12,8 +12,6 @@ A region tells the quotas of families that were there when the metrics were name
 CPUS_PER_VM_FAMILY, which Cloud Quotas alone tells. The project tells CPUS_ALL_REGIONS, of all.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from datetime import UTC, datetime

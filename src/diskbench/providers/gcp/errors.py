@@ -1,8 +1,6 @@
 """Translation of Google's errors to diskbench's: by the reason that the service gives
 (errors.yaml)."""
 
-from __future__ import annotations
-
 import re
 from typing import Any
 

@@ -1,8 +1,6 @@
 """Handover of a rented machine: connect to it, find its disk in the guest, read everything back;
 Google's report is kept for the record and compared with the request."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Sequence
 from typing import Any
 

@@ -5,8 +5,6 @@ An operation is listed as soon as its request was accepted, and for days; a list
 not show yet what it made. So a release and the choice of a zone use both.
 """
 
-from __future__ import annotations
-
 import contextlib
 import re
 import uuid

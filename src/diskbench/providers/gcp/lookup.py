@@ -4,8 +4,6 @@ The default image is the newest Ubuntu. An image must contain cloud-init, which 
 host key; Google's images of Debian, RHEL and Rocky Linux do not.
 """
 
-from __future__ import annotations
-
 import os
 import re
 from collections.abc import Callable

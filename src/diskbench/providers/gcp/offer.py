@@ -7,8 +7,6 @@ list that supports the disk and whose cap is MARGIN times the disks' limits, or 
 type has more.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterator, Sequence
 

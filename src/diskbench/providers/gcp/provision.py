@@ -1,7 +1,5 @@
 """Renting: firewall rule, machine and disks, each looked up by its lease before it is made."""
 
-from __future__ import annotations
-
 import math
 import time
 from collections.abc import Callable

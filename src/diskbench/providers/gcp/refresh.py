@@ -6,8 +6,6 @@ form of the catalogue's files. Limits of disks are published in documents only, 
 which does not hold for types with shared cores or local disks: their prices stay.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Callable, Iterable, Iterator
 from typing import Any

@@ -4,8 +4,6 @@ Each creating call labels its resource with the lease and carries a requestId de
 role and request: Google treats a repeated call as the first one.
 """
 
-from __future__ import annotations
-
 import math
 import re
 import uuid

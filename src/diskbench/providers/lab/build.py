@@ -2,8 +2,6 @@
 name, in whatever state it is. Its own files (sshd's configuration, keys, users) and the access to
 it are under the lease's directory with mode 0600 or 0700 and are removed with it."""
 
-from __future__ import annotations
-
 import os
 import shutil
 import subprocess

@@ -1,7 +1,5 @@
 """`--provider lab` as the engine uses it; machines.py makes the machines."""
 
-from __future__ import annotations
-
 import os
 from collections.abc import Sequence
 from typing import get_args

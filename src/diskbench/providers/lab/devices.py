@@ -5,8 +5,6 @@ outlive us and attach a device after the release. With cgroup v1 the limits are 
 group, because kernel threads write back buffered writes, and would escape those of another. cgroup
 v2 charges writeback to the writer and has no limits in its root: they are set in the host's own."""
 
-from __future__ import annotations
-
 import contextlib
 import errno
 import fcntl

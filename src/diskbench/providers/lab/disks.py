@@ -1,8 +1,6 @@
 """The disks of a lab host: images, loop devices, limits, and the processes that serve a slow
 disk and its host cache."""
 
-from __future__ import annotations
-
 import contextlib
 import json
 import os

@@ -4,8 +4,6 @@ and the mounts, made by this process or found, whichever process served them. St
 Sources: Linux include/uapi/linux/fuse.h, protocol 7.31 (Linux 5.4), newer kernels speak it too;
 mount(2), umount(2)."""
 
-from __future__ import annotations
-
 import contextlib
 import ctypes
 import errno

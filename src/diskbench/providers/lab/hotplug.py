@@ -1,7 +1,5 @@
 """Attaching disks to a running host and detaching them, as a cloud does."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 from pathlib import Path
 

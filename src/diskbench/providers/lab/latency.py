@@ -9,8 +9,6 @@ Python in a thread for each request, which took 3.4 times as much CPU and did a 
 prefetched into the page cache when it arrives and read when it is due, a write is done when it
 arrives and acknowledged when it is due; so the drawn latency hides the image's own."""
 
-from __future__ import annotations
-
 import contextlib
 import ctypes
 import errno

@@ -2,8 +2,6 @@
 
 Everything is found by the lease's name and never remembered."""
 
-from __future__ import annotations
-
 import contextlib
 import os
 import shlex

@@ -2,8 +2,6 @@
 is its own lock, so that a later process finds it; and a loopback address, which is derived from the
 lease and claimed by a link."""
 
-from __future__ import annotations
-
 import contextlib
 import errno
 import fcntl

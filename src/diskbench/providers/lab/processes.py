@@ -2,8 +2,6 @@
 cgroup. Each enters the group before it executes its program, so a release never misses one; a
 process that finds the group gone ends."""
 
-from __future__ import annotations
-
 import contextlib
 import errno
 import hashlib

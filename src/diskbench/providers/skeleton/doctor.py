@@ -1,8 +1,6 @@
 """What `diskbench doctor` asks every cloud: whether its clock agrees with this machine's, and dry
 runs, the requests of a rental, sent so that the cloud checks them and makes nothing."""
 
-from __future__ import annotations
-
 import contextlib
 import secrets
 import time

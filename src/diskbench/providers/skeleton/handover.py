@@ -1,8 +1,6 @@
 """Handover of a running machine: connect, query the guest, compare the cloud's report with the
 request, return the result to the engine."""
 
-from __future__ import annotations
-
 import contextlib
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass

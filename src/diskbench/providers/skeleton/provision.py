@@ -1,7 +1,5 @@
 """The order for a lease's resources, and the zones to try in turn."""
 
-from __future__ import annotations
-
 import hashlib
 import json
 import uuid

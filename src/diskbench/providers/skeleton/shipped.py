@@ -2,8 +2,6 @@
 (names.yaml), what must be permitted (permissions.yaml), what its APIs call things (api.yaml), and
 what its errors mean (errors.yaml, read by providers/error_table.py)."""
 
-from __future__ import annotations
-
 import re
 from collections import Counter
 from collections.abc import Mapping, Sequence

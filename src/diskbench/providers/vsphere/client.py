@@ -1,8 +1,6 @@
 """All calls to vSphere: sessions, errors translated, calls repeated, tasks awaited; with the
 timeouts."""
 
-from __future__ import annotations
-
 import contextlib
 import threading
 from collections.abc import Callable, Sequence

@@ -1,7 +1,5 @@
 """`--provider vsphere` as the engine uses it."""
 
-from __future__ import annotations
-
 from collections.abc import Collection, Iterable, Sequence
 from datetime import UTC, datetime
 

@@ -1,8 +1,6 @@
 """The disk that a cell requests from vSphere, refused before any call where it is impossible;
 and the lookup's result before making anything, all that `acquire` needs, as JSON. Pure."""
 
-from __future__ import annotations
-
 import re
 from typing import Any, Literal, get_args
 from urllib.parse import urlsplit

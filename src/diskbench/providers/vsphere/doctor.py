@@ -3,8 +3,6 @@
 disks could be placed on the datastore (VirtualMachineProvisioningChecker.CheckRelocate_Task, API
 4.0 and newer, which tests and moves nothing)."""
 
-from __future__ import annotations
-
 from collections.abc import Collection, Mapping, Sequence
 from datetime import UTC, datetime
 from functools import partial

@@ -1,7 +1,5 @@
 """Translation of vSphere's faults to diskbench's errors: by the fault's type (errors.yaml)."""
 
-from __future__ import annotations
-
 import http.client
 import importlib
 import re

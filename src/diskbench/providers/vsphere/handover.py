@@ -1,8 +1,6 @@
 """Handover of a machine that is on: connect to it, find its disk, read everything back; vSphere's
 report is kept for the record and compared with the request."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Sequence
 from typing import Any
 

@@ -2,8 +2,6 @@
 never remembered; the facts about a datastore (kind, free space, paths and devices, and its other
 users); and the operator's template with its hardware."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass

@@ -3,8 +3,6 @@ datastore makes disks: vSAN and virtual volumes as the policy says, and may tell
 NFS reserves space only where every host has VAAI for NAS for it, and else refuses a disk that is
 not thin (VMware, "Storage Hardware Acceleration on NAS Devices")."""
 
-from __future__ import annotations
-
 import contextlib
 from collections.abc import Iterable, Iterator, Sequence
 from functools import partial

@@ -1,8 +1,6 @@
 """The rental as an offer for the user: resolved, or expected without a call to vSphere. Pure.
 vSphere has no prices and no promised limits."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from typing import Any
 

@@ -1,7 +1,5 @@
 """Making the machine: clone it from the template or find it by its lease, and switch it on."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from functools import partial
 from typing import Any

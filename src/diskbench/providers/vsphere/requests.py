@@ -1,8 +1,6 @@
 """The requests to vSphere, and the lease in a machine's notes: the cloning call sets these, while
 custom attributes need a second call and a global privilege. Pure."""
 
-from __future__ import annotations
-
 import base64
 import json
 import re

@@ -2,8 +2,6 @@
 needs them; of each trial the lasting level of its steps, for charts over trials. If evidence is
 missing, a report lacks only its charts."""
 
-from __future__ import annotations
-
 import logging
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, replace

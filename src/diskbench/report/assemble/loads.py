@@ -3,8 +3,6 @@ from the rows and the plan, not from names, so that a user's own job file is dra
 profiles are. With several runs, each figure is the median run's. Thresholds are our choice.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 

@@ -1,8 +1,6 @@
 """The proposed next step after a result, the one that teaches most: the reason, and the command
 to type. Nothing is measured on this machine because of an imported file."""
 
-from __future__ import annotations
-
 import shlex
 from collections.abc import Sequence
 

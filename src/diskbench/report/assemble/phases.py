@@ -1,8 +1,6 @@
 """The phases of steps as text: lines for a terminal, rows for a page, a cliff and the stalls as
 sentences."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Sequence
 
 from diskbench.model.phase import StepPhases

@@ -3,8 +3,6 @@ middle), of several machines their median with its interval (MR-6) or span. A st
 a row per level: no figure spans a cliff (MR-3), and what a month of the disk buys is what lasts.
 """
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass

@@ -1,7 +1,5 @@
 """A report of stored runs: read once, worded once, with its charts."""
 
-from __future__ import annotations
-
 import contextlib
 from collections import defaultdict
 from collections.abc import Callable, Iterator, Mapping, Sequence

@@ -1,8 +1,6 @@
 """The subject of a result: the text above every table, chart and page; and its runs, with what they
 cost and whether their figures agree."""
 
-from __future__ import annotations
-
 import shlex
 from collections import Counter
 from collections.abc import Callable, Sequence

@@ -3,8 +3,6 @@ know the tool. A figure above the baseline of a disk says nothing about the base
 a step show the cliff, else the verdicts say in which step the credit ran out.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import chain

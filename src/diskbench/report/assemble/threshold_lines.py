@@ -1,7 +1,5 @@
 """Whether figures meet the thresholds of their profile and of the user, a line per threshold."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Literal

@@ -3,8 +3,6 @@ lay out a View; none of them selects, rounds or words anything by itself. What a
 when it is first asked for.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property

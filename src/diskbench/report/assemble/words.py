@@ -1,8 +1,6 @@
 """Figures, times, prices and ids of rows as words: the same in a terminal, in Markdown and
 on a page."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Callable, Iterator
 from datetime import UTC, datetime

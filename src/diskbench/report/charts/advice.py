@@ -1,8 +1,6 @@
 """Price against the rate that lasts: every disk that carries a demand, and the cheaper ones that do
 not, with the demand as a line."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 
 from diskbench.errors import InvalidValue

@@ -2,8 +2,6 @@
 several figures of the same disks in panels, so that no lines cross and every number is beside its
 mark. On a logarithmic axis the length of a bar has no meaning, so each value is a dot."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from statistics import median
 

@@ -1,8 +1,6 @@
 """One step second by second: its rate with named phases and its cliff beside the predicted one, and
 its latencies; and so the representative runs of the most common step."""
 
-from __future__ import annotations
-
 import json
 import math
 from collections.abc import Callable, Iterator, Mapping, Sequence

@@ -2,8 +2,6 @@
 vl-convert is imported only when it is drawn: it runs JavaScript (V8), which keeps 160 MB from the
 first drawing on (measured 2026-11-28)."""
 
-from __future__ import annotations
-
 import json
 import re
 import textwrap

@@ -1,8 +1,6 @@
 """Pictures with values as colour, in seven steps, equal factors apart: the seconds of many runs (a
 row per run, time to the right), and how many I/Os took how long, and when."""
 
-from __future__ import annotations
-
 import math
 from bisect import bisect_right
 from collections.abc import Iterator, Mapping, Sequence

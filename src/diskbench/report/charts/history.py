@@ -1,8 +1,6 @@
 """One step of one configuration over time: its trials, the median of each campaign, its levels,
 their changes, and other facts that changed at the same time."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from statistics import median
 

@@ -2,8 +2,6 @@
 invisible marks that carry text for pointer, keyboard and screen reader.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterable, Mapping, Sequence
 
 from diskbench.analysis.repeats import median_interval

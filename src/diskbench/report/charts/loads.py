@@ -3,8 +3,6 @@ adds latency; IOPS and MB/s over the block size; and the latency of reads for ea
 and writes that was offered.
 """
 
-from __future__ import annotations
-
 from bisect import bisect_right
 from collections.abc import Iterator, Sequence
 

@@ -5,8 +5,6 @@ Values stay in the unit of the rows (IOPS, bytes per second, nanoseconds, dollar
 in MB/s, µs and ms.
 """
 
-from __future__ import annotations
-
 import json
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any

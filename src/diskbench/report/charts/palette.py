@@ -8,8 +8,6 @@ band shades a stretch behind the marks. Heat are seven steps from little to much
 (in OKLCH lightness), away from the background.
 """
 
-from __future__ import annotations
-
 DIRECTIONS = ("read", "write", "trim", "mixed", "sync")
 _ROLES = (
     "ink", "muted", "grid", *DIRECTIONS, *(f"series-{n}" for n in range(1, 7)), "accent", "band",

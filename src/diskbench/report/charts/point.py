@@ -1,8 +1,6 @@
 """One figure of one disk for the charts over many runs, published or measured, and the rows of such
 a chart: one per label, and below it one for own runs of that disk."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal

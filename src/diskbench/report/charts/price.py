@@ -2,8 +2,6 @@
 price per 1,000 IOPS (or 100 MB/s) rise from the lower left: a disk above the line of another
 delivers more per dollar."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Sequence
 

@@ -1,8 +1,6 @@
 """Measured against promised: a mark and a range, a dot, and the ratio of both as text. A disk that
 bursts has two promises; the ratio refers to the lasting one unless it was measured on credit."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import replace
 from statistics import median

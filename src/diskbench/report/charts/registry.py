@@ -1,8 +1,6 @@
 """The charts of reports by name, in the order of a page. `report --chart`, its help and completion,
 the pages, the docs and the tests read this table."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from itertools import islice

@@ -2,8 +2,6 @@
 that a post states for a stretch of runs has no dots; measured runs are a line with a dot per run;
 predictions of the catalogue are dashed."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 
 from diskbench.model.ids import short

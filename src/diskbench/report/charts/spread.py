@@ -2,8 +2,6 @@
 is a dot; five or more have a box of the middle half (quartiles by linear interpolation, Hyndman &
 Fan 1996, type 7) with the median as its line, and whiskers to the extremes."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Mapping, Sequence
 from datetime import UTC, datetime
 from operator import itemgetter

@@ -4,8 +4,6 @@ percentile plot   x = −log₁₀(1 − p): 90, 99, 99.9 and 99.99 % lie equall
 last point        the highest p that N I/Os support, pᴺ = 0.05 (MR-10)
 """
 
-from __future__ import annotations
-
 import json
 import math
 from collections.abc import Sequence

@@ -1,8 +1,6 @@
 """One trial step by step: IOPS and throughput on an axis each, latency (median, tail and maximum),
 and the picture of all three below the title of the result."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Sequence
 
 from diskbench.analysis.setting import in_large_blocks

@@ -1,8 +1,6 @@
 """The charts of stored trials: several side by side by disk, region and hour and by the price of
 their disks; the steps of one beside the promise of its disk; and its runs, where they fell."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from itertools import islice

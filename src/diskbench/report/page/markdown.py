@@ -4,8 +4,6 @@ Tables are GitHub's (github.github.com/gfm, 0.29, section 4.10). Text from users
 label `**x**` or `<script>` shows as it was typed.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterable, Sequence
 

@@ -3,8 +3,6 @@ readable without its script, which the content security policy allows by its has
 Charts are SVG whose colours follow the reader's mode. All foreign text is escaped.
 """
 
-from __future__ import annotations
-
 import logging
 import re
 from collections.abc import Sequence

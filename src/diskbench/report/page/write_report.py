@@ -1,7 +1,5 @@
 """A report, or one chart with its figures, as a file: HTML, a picture, Markdown or PDF."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Literal, get_args

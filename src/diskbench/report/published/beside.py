@@ -3,8 +3,6 @@ differ, in plain words. Ours is the mean over the runs, as the posts give means;
 mean of all I/Os; the least and the longest for extremes. One figure without its spread beside
 another proves nothing: no difference is tested."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from statistics import fmean

@@ -1,8 +1,6 @@
 """Charts of published figures, by the name that `report --chart` takes (charts.yaml), with own runs
 overlaid; and what a plan expects as points of them: promises, prices, predicted runs."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace

@@ -1,8 +1,6 @@
 """Own trials on a chart of published figures, and why others do not match it: one point per trial
 and figure, the mean over its runs, because the posts give means (beside.py)."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Mapping, Sequence
 
 from sqlalchemy.engine import Engine

@@ -1,7 +1,5 @@
 """Published figures as text of 80 columns: lists, the details of one, and runs beside them."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import groupby
 from operator import attrgetter

@@ -1,7 +1,5 @@
 """The page of one configuration: the history of each step, its levels, changes and runs."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from itertools import groupby

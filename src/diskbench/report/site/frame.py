@@ -2,8 +2,6 @@
 page contains its style and script, and its policy forbids all network requests: it works from a
 file as well as from any host."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 import diskbench

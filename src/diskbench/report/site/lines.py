@@ -1,7 +1,5 @@
 """Rows of the site's tables: one line per run and per configuration."""
 
-from __future__ import annotations
-
 from collections.abc import Collection, Mapping, Sequence
 
 from diskbench.analysis.trust import over_runs

@@ -3,8 +3,6 @@ regressions (RFC 4287). The feed's ids are name-based UUIDs (RFC 4122, version 5
 address, or of its title where none is known, and of what changed: a site that is made anew in
 another folder keeps them. Its links are relative to the feed where no address is known."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Sequence
 from datetime import UTC, datetime
 from uuid import NAMESPACE_URL, UUID, uuid5

@@ -3,8 +3,6 @@ endpoints, the flags that name them, and error messages, in which clouds repeat 
 `--anonymous`, machines become numbers and all names of the publisher's places are removed: only the
 fields in _KEPT remain, so a new field is hidden by default."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace

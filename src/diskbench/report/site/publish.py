@@ -1,8 +1,6 @@
 """Making and updating a site, page by page: a page whose digest of inputs is the one that the
 folder's manifest knows (store/site_folder.py) is left alone, every other one is made again."""
 
-from __future__ import annotations
-
 import json
 import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence

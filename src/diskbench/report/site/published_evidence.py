@@ -6,8 +6,6 @@ browsers, and a `.php` or `.htaccess` on the server. So only files that the reco
 are published, of a step only those that diskbench knows, each as it was when it was recorded. Every
 name ends in `.json`, `.txt` or, compressed, one of these and `.zst`, and has no other dot."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from functools import partial

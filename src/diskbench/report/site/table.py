@@ -1,7 +1,5 @@
 """Tables of the published site: cell texts, sort keys and filters."""
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace

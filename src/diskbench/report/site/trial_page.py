@@ -1,7 +1,5 @@
 """The page of one trial of a site: its report, with links to its evidence and configuration."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any

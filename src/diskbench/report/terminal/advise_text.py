@@ -1,8 +1,6 @@
 """The answer of `diskbench advise` for a terminal: one table, why the next cheaper disks fail, and
 everything about one row."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Sequence
 from datetime import date, timedelta
 from functools import partial

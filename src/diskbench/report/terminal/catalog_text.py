@@ -1,7 +1,5 @@
 """The catalogue as tables of 80 columns, and one item of it with all its sources."""
 
-from __future__ import annotations
-
 import functools
 import textwrap
 from collections.abc import Iterable, Iterator, Sequence

@@ -1,8 +1,6 @@
 """Comparisons for a terminal: both figures of two selections with the conclusion; when a level
 changed, and the smallest detectable change; replicates with median, interval and doubts."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from itertools import groupby
 from operator import itemgetter

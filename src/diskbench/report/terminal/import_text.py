@@ -1,8 +1,6 @@
 """The last line of an import: its runs, steps and trials, which checks hold, and the date.
 ✓: every step was checked and passed; ✗: the step and the figures of a check that fails follow."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 
 from diskbench.model.result import AuditName

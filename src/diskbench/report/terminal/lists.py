@@ -1,8 +1,6 @@
 """What is stored, a line a run (all columns, however long) or a trial (as wide as the terminal), as
 plain text: rich takes nine seconds for ten thousand lines."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from itertools import compress

@@ -1,8 +1,6 @@
 """The plan of a matrix as plain text of at most `width` columns, with the expected figures of its
 blocks and their disk prices as tables of 80 columns."""
 
-from __future__ import annotations
-
 import shutil
 import textwrap
 from collections.abc import Iterable, Iterator, Sequence

@@ -1,8 +1,6 @@
 """The plan of a run as plain text: what will run, what it costs and what is expected of the disk, a
 line per step, its credit and the price per promised unit."""
 
-from __future__ import annotations
-
 import shutil
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence

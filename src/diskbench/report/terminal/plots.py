@@ -3,8 +3,6 @@ percentiles, where a share p of all I/Os is drawn at log10(1 / (1 - p)), so that
 99.9 % are equally far apart.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass

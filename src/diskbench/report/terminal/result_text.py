@@ -1,8 +1,6 @@
 """The result for a terminal: whole in 80 columns; brief, in about ten lines for one step and one
 screen for six; several hosts or disks side by side, the same steps together."""
 
-from __future__ import annotations
-
 import textwrap
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence

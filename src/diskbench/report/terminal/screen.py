@@ -1,8 +1,6 @@
 """The console that tables and displays are drawn on, and text laid out in its columns: wrapped,
 cut, a series in one line, without trailing blanks."""
 
-from __future__ import annotations
-
 import os
 import shutil
 import sys

@@ -1,8 +1,6 @@
 """What runs, what is due and what is wrong here, for a terminal of 80 columns: workers, matrices,
 schedules, and what the doctor found."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from datetime import UTC, datetime
 from zoneinfo import ZoneInfo

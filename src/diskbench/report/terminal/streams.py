@@ -3,8 +3,6 @@ screen.py, which make control characters visible. The only escape sequences that
 are our own. Apart from screen.py, because every command guards its streams and few draw.
 """
 
-from __future__ import annotations
-
 import sys
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager

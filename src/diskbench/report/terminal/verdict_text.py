@@ -3,8 +3,6 @@ that the warnings below explain are only named. Each figure is of one run: of se
 median one at each level (analysis/shown.py).
 """
 
-from __future__ import annotations
-
 from collections.abc import Collection, Iterator, Sequence
 from itertools import groupby
 

@@ -1,8 +1,6 @@
 """Renting on AWS, against moto: what is made and how, and what happens when something goes wrong:
 an error that says what was wrong, and a release after which nothing is left."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import pytest

@@ -1,7 +1,5 @@
 """All calls of a lease share one session, whose credentials are still renewed."""
 
-from __future__ import annotations
-
 import sys
 from pathlib import Path
 from typing import Any

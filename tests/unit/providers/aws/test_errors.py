@@ -2,8 +2,6 @@
 a call can get, what the user sees, whether another zone or machine type is tried, and whether the
 call is sent again (tests/golden)."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 

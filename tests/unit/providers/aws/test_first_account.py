@@ -1,8 +1,6 @@
 """What a live account answers that a lenient emulator does not: limits of one call, things that are
 not listed yet, partitions, zones of other kinds, machines without a public address."""
 
-from __future__ import annotations
-
 import dataclasses
 from typing import Any
 

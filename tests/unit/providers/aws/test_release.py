@@ -1,7 +1,5 @@
 """Giving back on AWS: everything of the lease and nothing else, tried to the end."""
 
-from __future__ import annotations
-
 import pytest
 from tests.unit.providers.aws.rig import CLAIM, Cloud, refusal
 

@@ -1,7 +1,5 @@
 """What permissions that Azure lists allow, whose a token is, and which usages are quotas."""
 
-from __future__ import annotations
-
 import base64
 import json
 from typing import Any

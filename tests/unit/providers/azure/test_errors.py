@@ -7,8 +7,6 @@ extensions and moves no call of ours can meet; "Allocation failures"; "Troublesh
 errors"; Spot and Marketplace pages. Network: the codes of azure-rest-api-specs' examples and of
 public reports of each. Without a status are those that an accepted operation ends with."""
 
-from __future__ import annotations
-
 import ssl
 from collections.abc import Iterator
 from types import SimpleNamespace

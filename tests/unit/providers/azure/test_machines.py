@@ -1,7 +1,5 @@
 """Which machine, by what the catalogue and Resource SKUs say of it."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import pytest

@@ -1,7 +1,5 @@
 """What Azure is sent: each request is a file, and the SDK's own models know all of it."""
 
-from __future__ import annotations
-
 import base64
 import json
 from typing import Any

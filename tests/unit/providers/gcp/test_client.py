@@ -1,7 +1,5 @@
 """The one place where Compute Engine is called: at the endpoint that was named and nowhere else."""
 
-from __future__ import annotations
-
 import json
 import threading
 from collections.abc import Iterator

@@ -1,8 +1,6 @@
 """The role allows what the program calls and nothing more, and the page shows it; which of a
 region's quotas renting counts against."""
 
-from __future__ import annotations
-
 import ast
 import re
 from collections.abc import Iterator

@@ -5,8 +5,6 @@ Reasons of answers: Google, "Standard error responses" of its JSON APIs (global 
 of Compute Engine's reference. Codes of operations: Compute Engine, "Troubleshoot resource errors",
 and google.rpc.Code, which newer services use."""
 
-from __future__ import annotations
-
 import pytest
 import requests as http
 from google.api_core import exceptions as sdk

@@ -1,7 +1,5 @@
 """What was sent for a lease, read from operations."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import pytest

@@ -1,7 +1,5 @@
 """What is looked up before anything is rented, against the emulated Compute Engine."""
 
-from __future__ import annotations
-
 import pytest
 from tests.books import SHIPPED
 from tests.cloud.eager import GCP

@@ -1,8 +1,6 @@
 """A lab disk without a device and without a clock: the supervisor's own governor and hold, and a
 load that takes all that the kernel's limits let through."""
 
-from __future__ import annotations
-
 import math
 from dataclasses import dataclass, field, replace
 

@@ -1,7 +1,5 @@
 """The registry of addresses while several lab hosts come and go at once."""
 
-from __future__ import annotations
-
 import threading
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor

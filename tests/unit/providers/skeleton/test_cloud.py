@@ -1,8 +1,6 @@
 """A session is opened once for all threads, and anew only after the cloud refused it. The details
 of a rental are stored in plans: what they are called there does not change."""
 
-from __future__ import annotations
-
 import threading
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field

@@ -1,7 +1,5 @@
 """How far this machine's clock is from a cloud's."""
 
-from __future__ import annotations
-
 from datetime import UTC, datetime, timedelta
 
 import pytest

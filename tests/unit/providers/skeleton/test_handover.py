@@ -1,8 +1,6 @@
 """What a cloud gave, against what was asked for; and which of the guest's disks is ours, in each
 cloud: in doubt none is, and nothing is written."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Sequence
 from types import SimpleNamespace
 from typing import Any

@@ -1,8 +1,6 @@
 """The rounds of a release, as every cloud gives back a lease; a listing that lags is asked again,
 by one rule for all clouds."""
 
-from __future__ import annotations
-
 from collections.abc import Collection
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """Zones in turn, as every cloud tries them."""
 
-from __future__ import annotations
-
 import pytest
 
 from diskbench.errors import NoCapacity, QuotaExceeded

@@ -3,8 +3,6 @@
 The faults are those that VMware's API declares for each method (pyVmomi's description of it), with
 all kinds of each, and the runtime faults, which any method can have."""
 
-from __future__ import annotations
-
 import ssl
 from collections.abc import Iterator
 from typing import Any

@@ -1,7 +1,5 @@
 """What the doctor says of privileges on many objects, and what the page says of them."""
 
-from __future__ import annotations
-
 import re
 from pathlib import Path
 

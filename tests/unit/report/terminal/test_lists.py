@@ -1,7 +1,5 @@
 """`results list` on a terminal: a line for each trial, in 80 columns."""
 
-from __future__ import annotations
-
 from collections import Counter
 from dataclasses import replace
 from typing import Any

@@ -1,7 +1,5 @@
 """Tables of cells, workers and leases at every width, and that of the doctor."""
 
-from __future__ import annotations
-
 import io
 
 import pytest

@@ -7,8 +7,6 @@ ripples are not written, and a settled limit is written exactly. A request that 
 a second allows (mkfs zeroes up to 4 GiB at once) waits for its slice to grow: a new one every
 second would keep it waiting for ever."""
 
-from __future__ import annotations
-
 import json
 import math
 import os

@@ -1,7 +1,5 @@
 """The disks' limits for the next tick, from their counters in the last one. No clock, no files."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass, field

@@ -9,8 +9,6 @@ bytes. Where one I/O is larger than a part (st1, sc1: 1 MiB), whole parts are ch
 bytes: two halves of a request of 1 MiB cost 1 MiB together, and not 2. The kernel has a limit for
 each device and direction: one that a cloud has for several is divided by how much each uses."""
 
-from __future__ import annotations
-
 import json
 import math
 import random

@@ -1,7 +1,5 @@
 """The client library of Stratus: its control plane is the fake cloud's memory, a directory."""
 
-from __future__ import annotations
-
 import json
 import os
 from collections.abc import Iterator

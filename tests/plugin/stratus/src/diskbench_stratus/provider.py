@@ -1,7 +1,5 @@
 """`--provider stratus` as the engine sees it."""
 
-from __future__ import annotations
-
 from collections.abc import Collection, Sequence
 from datetime import UTC, datetime
 from typing import Any

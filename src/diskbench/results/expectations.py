@@ -69,12 +69,14 @@ def _planned(
     runs_of: RunsOf, plan: Plan, expectation: PlanExpectation, books: Books
 ) -> dict[tuple[str, int], StepPromise]:
     """The promises of the plan; where a bucket had more or less credit when a step began than was
-    foreseen, by what was really done, and in which time, those that follow from that."""
+    foreseen, by what was really done, and in which time, those that follow from that. A probe of a
+    search is promised what it offered."""
     promises = _foreseen(runs_of, plan, expectation)
-    path = limit_path_of(plan, books) if plan.rental is not None else None
+    probes = plan.search.steps if plan.search else ()
+    path = limit_path_of(plan, books) if plan.rental is not None or probes else None
     if path is not None and (designed := _designed(path)) is not None:
         promises = {key: replace(of, designed=designed) for key, of in promises.items()}
-    if path is None or not any(path.full()):
+    if path is None or not (any(path.full()) or probes):
         return promises
     keys, done = _as_done(runs_of, path)
     for (key, seconds), step in zip(keys, expected_afterwards(path, done), strict=True):
@@ -84,7 +86,10 @@ def _planned(
         expected, credit = step
         if key[1] == 0 and plan.rental and plan.rental.loads_bytes_per_s is not None:
             continue  # it is bound by its snapshot
-        if foreseen is not None and _differs(foreseen.expected, expected, seconds):
+        is_probe = key[1] < len(plan.steps) and plan.steps[key[1]].name in probes
+        if foreseen is None:
+            continue
+        if is_probe or _differs(foreseen.expected, expected, seconds):
             promises[key] = replace(foreseen, expected=expected, credit=credit)
     return promises
 

@@ -65,7 +65,8 @@ def read_histograms(db: duckdb.DuckDBPyConnection, logs: Sequence[Log]) -> None:
             cells AS (
                 SELECT trim(cells[1])::BIGINT AS time, trim(cells[2])::UTINYINT AS direction,
                     unnest(cells[4:]) AS cell, unnest(range(len(cells) - 3)) AS index
-                FROM split WHERE len(cells) = {width + 3}
+                FROM split
+                WHERE len(cells) = {width + 3} AND len(list_filter(cells, c -> len(c) > 19)) = 0
             )
             SELECT {log.name.job}, time, direction, middles.ns, cell::BIGINT
             FROM cells JOIN middles USING (index) WHERE cell NOT IN ('0', ' 0')

@@ -58,6 +58,8 @@ def read_histograms(db: duckdb.DuckDBPyConnection, logs: Sequence[Log]) -> None:
             "unnest(ns) AS ns FROM (SELECT string_split(?, ',')::BIGINT[] AS ns)",
             [_middles_ns(width)],
         )
+        # latency_target clears fio's counts: those of its window are negative numbers then, written
+        # as 2^64 less. How many I/Os the window holds is not known.
         db.execute(
             f"""
             INSERT INTO buckets

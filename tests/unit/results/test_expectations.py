@@ -5,10 +5,12 @@ from dataclasses import replace
 import pytest
 from tests.books import SHIPPED
 from tests.rigs.runs import bare_run
-from tests.unit.plan.test_expectation import RANDOM, planned
+from tests.unit.plan.planned import RANDOM, planned
 from tests.unit.report.made import result, row
 
-from diskbench.model.spec import Step
+from diskbench.model.rental import DiskSpec
+from diskbench.model.spec import Search, Step
+from diskbench.model.threshold import Threshold
 from diskbench.plan.limit_path import Hint
 from diskbench.results.expectations import promises_of
 from diskbench.results.run_evidence import StepEvidence
@@ -80,6 +82,23 @@ def test_a_run_after_an_hour_of_load_has_the_credit_that_is_left(second, iops, p
     ]
     found = promises_of(runs_of, plan, None, SHIPPED)
     assert [found[run_id, 0].expected.begin.iops for run_id in plan.run_ids] == promised
+
+
+def test_a_probe_of_a_search_is_promised_the_rate_that_it_offered():
+    text = RANDOM.replace("[a]", "[global]") + "[capacity]\n[probe-1]\nstonewall\n"
+    text += "rate_iops=50% of capacity\n"
+    plan = planned(text, disk=DiskSpec(type="gp3", size_gib=100))
+    target = Threshold.parse("p99 < 10ms")
+    search = Search(
+        capacity="capacity", steps=("probe-1",), target=target, precision=0.02, beyond=100
+    )
+    plan = plan.model_copy(update={"search": search})
+    offered = plan.steps[1].job.replace("50% of capacity", "2240")
+    probe = plan.steps[1].model_copy(update={"job": offered})
+    done = [did(plan.steps[0], 3000.0, 60), did(probe, 2237.0, 30)]
+    groups = groups_of(done, list(map(StepEvidence, (plan.steps[0], probe))), (), plan, "")
+    found = promises_of([(bare_run(run_id="a", run_index=0), groups)], plan, None, SHIPPED)
+    assert [found["a", index].expected.begin.iops for index in (0, 1)] == [3000, 2240]
 
 
 @pytest.mark.parametrize(

@@ -41,6 +41,14 @@ def test_a_histogram_row_belongs_to_the_second_before_its_time_and_a_damaged_log
         counted(tmp_path)
 
 
+def test_a_window_in_which_fio_began_its_counts_anew_is_passed_over(tmp_path):
+    """fio writes what it counted since the window before, which is below 0 after latency_target
+    has cleared its counts: 2^64 - 3."""
+    anew = histogram_row(2000, [100_000] * 3).replace(" 0, 0, 0,", f" 0, {2**64 - 3}, 0,", 1)
+    (tmp_path / "fio_clat_hist.1.log").write_text(histogram_row(1000, [100_000] * 2) + anew)
+    assert counted(tmp_path).select("second", "count").rows() == [(0, 2)]
+
+
 def test_jobs_of_a_step_are_summed_and_unix_times_begin_with_the_series(tmp_path):
     zero = 1_700_000_000_000
     for job in (1, 2):

@@ -136,11 +136,13 @@ def _bytes(output: FioOutput, sections: Mapping[str, Options]) -> Iterator[str |
         failed = max(job.total_errors, numjobs(options) if job.error else 0)
         sprandom = _under_way(options) if is_set(options, "sprandom") else 0
         partly = stats.short_ios + failed + sprandom
+        partly += _at_clearing(job, output, sections, "latency_target")
         rounded = _KIB if output.version_numbers < _COUNTS_BYTES else 0
         rounded = max(rounded, stats.rounding)
         unsure = 0 if stats.counted else math.ceil(stats.ios * stats.rate_off)
         low = max(stats.ios - partly - unsure, 0) * least - rounded
-        more = stats.short_ios + unsure + _of_ramp(job, output, sections)
+        more = stats.short_ios + unsure
+        more += _at_clearing(job, output, sections, "ramp_time", "latency_target")
         high = (stats.ios + more) * most + rounded
         if low <= stats.bytes <= high:
             yield None
@@ -152,15 +154,16 @@ def _bytes(output: FioOutput, sections: Mapping[str, Options]) -> Iterator[str |
         )
 
 
-def _of_ramp(job: FioJob, output: FioOutput, sections: Mapping[str, Options]) -> int:
-    """I/Os of which an entry may count the bytes alone: those that were under way when a ramp
-    ended, up to `iodepth` of each job. 0 without ramp_time; a format that lists no options may
-    have had one."""
+def _at_clearing(job: FioJob, output: FioOutput, sections: Mapping[str, Options], *by: str) -> int:
+    """I/Os that an entry may count with their bytes alone, or without: those that were under way
+    when fio cleared its counts, up to `iodepth` of each job. It does so at the end of ramp_time,
+    where the bytes stay, and at each step of latency_target. 0 without the options `by`; a format
+    that lists no options may have had one."""
     under_way = 0
     for options in _behind(job, output, sections):
-        ramp = seconds_of(options.get("ramp_time", "0")) or 0.0
+        clears = any(seconds_of(options.get(name, "0")) or 0.0 for name in by)
         waits = options.get("ioengine", "").lower() in ONE_AT_A_TIME
-        if (ramp or not (sections or output.lists_options)) and not (
+        if (clears or not (sections or output.lists_options)) and not (
             waits and options.get("io_submit_mode") != "offload"
         ):
             under_way += _under_way(options)

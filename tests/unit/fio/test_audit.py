@@ -47,10 +47,17 @@ def test_what_fio_wrote_holds_in_every_version(path):
 
 
 @pytest.mark.parametrize(
-    ("sprandom", "missing", "all_well"), [("1", 63, True), ("1", 65, False), ("0", 63, False)]
-)
-def test_sprandom_ends_before_the_bytes_under_way_are_counted(sprandom, missing, all_well):
-    told = {"rw": "write", "bs": "4k", "iodepth": "64", "sprandom": sprandom}
+    ("option", "missing", "all_well"),
+    [
+        ({"sprandom": "1"}, 63, True), ({"sprandom": "1"}, 65, False), ({"sprandom": "0"}, 63, False),
+        ({"latency_target": "10ms"}, 64, True), ({"latency_target": "10ms"}, -64, True),
+        ({"latency_target": "10ms"}, 65, False), ({"ramp_time": "5"}, 1, False),
+    ],
+)  # fmt: skip
+def test_ios_under_way_may_miss_their_bytes_where_sprandom_ends_or_fio_clears_its_counts(
+    option, missing, all_well
+):
+    told = {"rw": "write", "bs": "4k", "iodepth": "64", "ioengine": "libaio", **option}
     stats = DirectionStats(ios=18_789, bytes=(18_789 - missing) * 4096, runtime_ns=10**9)
     assert holds(output(options=told, job={"directions": {"write": stats}}), "bytes") is all_well
 

@@ -1,7 +1,8 @@
 """The highest rate at which a latency keeps to a target: the search for it, and its result. Pure.
 
 Probes offer a share of the capacity that an earlier step reached, in the open loop. Each keeps to
-the target or does not; a saturated probe does not, whatever its latency. The share is halved
+the target or does not; a saturated probe does not, whatever its latency. One that does not while
+something else used the machine or the disk (doubts.DISTURBED) is repeated once. The share is halved
 between the highest that did and the lowest that did not,
 
     next = (low + high) / 2,  low = 0 and high = 1 at first
@@ -17,10 +18,11 @@ q is judged by probes of at least
 so that the share of I/Os above the target has a relative error of 10 %; `beyond` is our choice.
 """
 
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
-from diskbench.model.result import Measurement
+from diskbench.model.doubts import DISTURBED, SATURATED
+from diskbench.model.result import Measurement, StepResult
 from diskbench.model.spec import Search
 from diskbench.model.threshold import Threshold
 
@@ -46,16 +48,53 @@ def needed_ios(target: Threshold, beyond: int) -> int:
     return round(beyond / (1 - _QUANTILES.get(target.metric, 0.99)))
 
 
-def next_share(search: Search, kept: Sequence[bool], capacity: float) -> float | None:
-    """The share of the capacity (in IOPS) that the next probe offers, after those that `kept` to
-    the target or did not; None where the search has ended."""
+def next_share(search: Search, results: Sequence[StepResult]) -> float | None:
+    """The share of the capacity (in IOPS) that the next probe offers, after the `results` of a run;
+    None where the search has ended."""
+    return list(_shares(search, results))[-1][0]
+
+
+def sla_of(search: Search, results: Sequence[StepResult]) -> Sla | None:
+    """The result of one run; None where it has no probe."""
+    probes = _probes(search, results)
+    if not probes:
+        return None
+    capacity = _iops(result for result in results if result.step == search.capacity)
+    rates: dict[bool, list[float]] = {True: [], False: []}
+    for probe, (share, kept) in zip(probes, _shares(search, results), strict=False):
+        rates[bool(kept)].append((share or 0.0) * capacity or _iops([probe]))
+    missed = [rate for rate in rates[False] if rate not in rates[True]]
+    return Sla(max(rates[True], default=0.0), min(missed, default=None), len(probes))
+
+
+def _shares(
+    search: Search, results: Sequence[StepResult]
+) -> Iterator[tuple[float | None, bool | None]]:
+    """The share that each probe offered, and whether it kept to the target, None where it is
+    repeated; then the share of the next."""
+    capacity = _iops(result for result in results if result.step == search.capacity)
     lasting = search.lasting_iops or capacity
     low, high = 0.0, min(1.0, lasting / capacity) if capacity else 1.0
-    for did in kept:
-        middle = (low + high) / 2
-        low, high = (middle, high) if did else (low, middle)
+    is_repeated = False
+    for probe in _probes(search, results):
+        share, codes = (low + high) / 2, {warning.code for warning in probe.warnings}
+        did = SATURATED.code not in codes and keeps(search.target, probe.measurements)
+        is_repeated = not (did or is_repeated) and not codes.isdisjoint(DISTURBED)
+        yield share, None if is_repeated else did
+        if not is_repeated:
+            low, high = (share, high) if did else (low, share)
     ended = high - low <= search.precision * (high if low else 1.0)
-    return None if ended else (low + high) / 2
+    yield None if ended else (low + high) / 2, None
+
+
+def _probes(search: Search, results: Sequence[StepResult]) -> list[StepResult]:
+    return [result for result in results if result.step in search.steps]
+
+
+def _iops(results: Iterable[StepResult]) -> float:
+    """The operations per second of steps, in all directions."""
+    rows = (row for result in results for row in result.measurements if row.scope == "step")
+    return sum(row.iops or 0.0 for row in rows if row.direction != "sync")
 
 
 def keeps(target: Threshold, rows: Iterable[Measurement]) -> bool:
@@ -64,27 +103,7 @@ def keeps(target: Threshold, rows: Iterable[Measurement]) -> bool:
     asked = [
         getattr(row, _FIELDS[target.metric])
         for row in rows
-        if row.direction != "sync" and target.direction in (None, row.direction) and row.ios
-    ]
+        if row.scope == "step" and row.direction != "sync" and row.ios
+        and target.direction in (None, row.direction)
+    ]  # fmt: skip
     return bool(asked) and all(ns is not None and target.holds(ns) for ns in asked)
-
-
-def sla_of(
-    search: Search, rows: Iterable[Measurement], saturated: Collection[str] = ()
-) -> Sla | None:
-    """The result of one run from its rows; None where it has no probe."""
-    of_step: dict[str, list[Measurement]] = {}
-    for row in rows:
-        if row.scope == "step" and row.direction != "sync":
-            of_step.setdefault(row.step, []).append(row)
-    capacity = sum(row.iops or 0.0 for row in of_step.get(search.capacity, ()))
-    rates: dict[bool, list[float]] = {True: [], False: []}
-    kept: list[bool] = []
-    for step in (step for step in search.steps if step in of_step):
-        share, found = next_share(search, kept, capacity), of_step[step]
-        kept.append(step not in saturated and keeps(search.target, found))
-        reached = sum(row.iops or 0.0 for row in found)
-        rates[kept[-1]].append((share or 0.0) * capacity or reached)
-    if not kept:
-        return None
-    return Sla(max(rates[True], default=0.0), min(rates[False], default=None), len(kept))

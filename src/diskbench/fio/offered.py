@@ -13,6 +13,7 @@ from diskbench.errors import MeasurementFailed, ProfileError
 from diskbench.fio.declared import Case
 from diskbench.fio.estimate import MIXED, count
 from diskbench.fio.jobfile import JobOption, Section, jobs, parse, write
+from diskbench.fio.numbers import seconds_of
 from diskbench.model.doubts import SATURATED
 from diskbench.model.result import StepResult, Warning  # noqa: A004 - the field's word
 from diskbench.model.spec import Step
@@ -107,14 +108,19 @@ def saturation_doubts(case: Case) -> Iterator[Warning]:
     None where the step, which is the resolved one, offers no rate. The number of N expected Poisson
     arrivals has a relative standard deviation of 1/sqrt(N). Where two of these are more than 1 %
     (N < 40,000), the limit is 1 - 2/sqrt(N); otherwise every slow disk would count as saturated.
+    What was served counts over the time that the step was given: fio's own run time ends when the
+    last of its jobs has waited for an arrival that came too late, 1 % of 20 s for 64 slow ones.
     """
     requested = requested_iops(case.step.job) if case.step.role == "offered" else None
     if not requested:
         return
     rows = [row for row in case.rows if row.scope == "step" and row.direction != "sync"]
-    arrivals = requested * max((row.runtime_ns or 0 for row in rows), default=0) / NS_PER_S
+    ran_s = max((row.runtime_ns or 0 for row in rows), default=0) / NS_PER_S
+    given = [seconds_of(job.get("runtime") or "") for job in jobs(parse(case.step.job))]
+    given_s = min(ran_s, max((seconds for seconds in given if seconds), default=ran_s))
+    arrivals = requested * given_s
     limit = min(REACHED, 1 - 2 / arrivals**0.5) if arrivals > 0 else REACHED
-    achieved = sum(row.iops or 0.0 for row in rows)
+    achieved = sum(row.iops or 0.0 for row in rows) * (ran_s / given_s if given_s else 1.0)
     if achieved / requested < limit:
         yield SATURATED.warning(
             f"{achieved:,.0f} of {requested:,.0f} offered IOPS were served: the latency is "

@@ -195,6 +195,11 @@ DOUBTS: dict[str, Doubt] = {
 }
 """All of them by code; the more serious of two that name a profile stands first."""
 
+DISTURBED = frozenset(
+    doubt.code for doubt in (MACHINE_BUSY, INTERRUPTS, CPU_STOLEN, DISK_SHARED, OTHER_IO, NO_CANARY)
+)
+"""Something else used the machine or the disk for a while: a repetition may be without it."""
+
 
 def doubt_of(code: str) -> Doubt:
     """The doubt with this code. One of a later diskbench is a note with its code as its words: what

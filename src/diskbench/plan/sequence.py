@@ -3,10 +3,9 @@
 from collections.abc import Sequence
 from statistics import fmean
 
-from diskbench.analysis.sla import keeps, needed_ios, next_share
+from diskbench.analysis.sla import needed_ios, next_share
 from diskbench.analysis.steady import ROUNDS, steady
 from diskbench.fio.offered import at_share, resolve
-from diskbench.model.doubts import SATURATED
 from diskbench.model.phase import Steadiness
 from diskbench.model.result import StepResult
 from diskbench.model.spec import Loop, Plan, Search, Step
@@ -44,20 +43,7 @@ def next_step(plan: Plan, finished: Sequence[StepResult]) -> Step | None:
 def _probe(search: Search, step: Step, finished: Sequence[StepResult]) -> Step | None:
     """The next probe of a search, at its rate and for as long as its percentile needs; None when
     the search has ended."""
-    probes = [result for result in finished if result.step in search.steps]
-    kept = [
-        not any(warning.code == SATURATED.code for warning in probe.warnings)
-        and keeps(search.target, (row for row in probe.measurements if row.scope == "step"))
-        for probe in probes
-    ]
-    capacity = sum(
-        row.iops or 0.0
-        for result in finished
-        if result.step == search.capacity
-        for row in result.measurements
-        if row.scope == "step" and row.direction != "sync"
-    )
-    needed, share = needed_ios(search.target, search.beyond), next_share(search, kept, capacity)
+    needed, share = needed_ios(search.target, search.beyond), next_share(search, finished)
     return None if share is None else at_share(step, share, needed, finished)
 
 

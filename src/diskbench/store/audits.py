@@ -12,7 +12,7 @@ from pydantic import TypeAdapter
 
 from diskbench.errors import DiskbenchError, FioOutputUnreadable, UnknownName
 from diskbench.fio.audit import audit_logs, audit_output, audit_warnings
-from diskbench.fio.declared import declared
+from diskbench.fio.declared import declared, is_set
 from diskbench.fio.reported import FioOutput, Total, totals_of
 from diskbench.importers.fio_report import FIO_REPORTS
 from diskbench.model.doubts import FIGURES_DISAGREE
@@ -32,7 +32,7 @@ from diskbench.store.stored_series import (
 
 log = logging.getLogger(__name__)
 
-AUDITS_VERSION = 4
+AUDITS_VERSION = 5
 """Incremented when the same evidence gives another audit; older cached audits are then unused."""
 _KEPT = f"audits-{AUDITS_VERSION}.json"
 _AUDITS = TypeAdapter(tuple[StepAudit, ...])
@@ -124,7 +124,10 @@ def audit_step(
     """The checks of one step; `closed` is its folder with its logs, None where it has none."""
     checks = audit_output(output, declared(step.job), end_known=bool(step.job))
     logs = AuditCheck(name="logs", holds=None, message="there are no logs")
-    if closed is not None:
+    if any(is_set(options, "latency_target") for options in declared(step.job).values()):
+        cleared = "fio cleared its counts at each step of latency_target: logs hold other I/Os"
+        logs = AuditCheck(name="logs", holds=None, message=cleared)
+    elif closed is not None:
         try:
             logs = _logs(evidence, run_id, closed, output)
         except DiskbenchError as error:

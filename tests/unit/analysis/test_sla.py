@@ -3,10 +3,11 @@
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from tests.unit.report.made import row
+from tests.unit.report.made import result, row
 
 from diskbench.analysis.sla import keeps, needed_ios, next_share, sla_of
-from diskbench.model.spec import Search
+from diskbench.model.doubts import doubt_of
+from diskbench.model.spec import Search, Step
 from diskbench.model.threshold import Threshold
 
 TARGET = Threshold.parse("p99 < 2ms")
@@ -17,9 +18,21 @@ def search(precision=0.02, target=TARGET):
     return Search(capacity="capacity", steps=steps, target=target, precision=precision, beyond=100)
 
 
-def probed(step, iops, p99_ms, direction="read"):
+def probed(step, iops, p99_ms, *codes):
+    """A step of one row that did so many reads a second, with doubts by their codes."""
     ns = None if p99_ms is None else p99_ms * 1e6
-    return row(step, direction=direction, iops=iops, p99_ns=ns)
+    doubts = tuple(doubt_of(code).warning("") for code in codes)
+    made = Step(index=0, name=step, role="offered", job="", expected_s=1.0)
+    return result(made, row(step, iops=iops, p99_ns=ns), warnings=doubts)
+
+
+def probes(*kept, capacity=3000):
+    """A run whose probes kept to the target or did not; a text is the doubt in one that did not."""
+    steps = [probed("capacity", capacity, 90.0)]
+    for number, did in enumerate(kept, start=1):
+        doubts = (did,) if isinstance(did, str) else ()
+        steps.append(probed(f"probe-{number}", 1000, 1.0 if did is True else 9.0, *doubts))
+    return steps
 
 
 @pytest.mark.parametrize(
@@ -30,17 +43,25 @@ def test_a_probe_lasts_until_100_ios_lie_beyond_its_percentile(target, ios):
     assert needed_ios(Threshold.parse(target), 100) == ios
 
 
-def test_the_share_is_halved_between_what_kept_and_what_did_not():
-    assert next_share(search(), [], 3000) == 0.5
-    assert next_share(search(), [True], 3000) == 0.75
-    assert next_share(search(), [True, False], 3000) == 0.625
-    assert next_share(search(), [False, True], 3000) == 0.375
+@pytest.mark.parametrize(
+    ("kept", "share"),
+    [
+        ((), 0.5), ((True,), 0.75), ((True, False), 0.625), ((False, True), 0.375),
+        (("steal",), 0.5), (("steal", True), 0.75), (("steal", "steal"), 0.25),
+        ((True, "other-io", False), 0.625), (("too-short",), 0.25),
+    ],
+)  # fmt: skip
+def test_the_share_is_halved_and_a_miss_of_a_disturbed_machine_is_tried_once_more(kept, share):
+    assert next_share(search(), probes(*kept)) == share
 
 
 @given(st.floats(0.02, 1.0), st.sampled_from([0.005, 0.02, 0.1]))
 def test_it_ends_with_the_knee_in_an_interval_of_the_asked_width(knee, precision):
     kept, tried = [], []
-    while (share := next_share(search(precision), kept, 3000)) is not None:
+    asked = search(precision).model_copy(
+        update={"steps": tuple(f"probe-{n}" for n in range(1, 20))}
+    )
+    while (share := next_share(asked, probes(*kept))) is not None:
         tried.append(share)
         kept.append(share <= knee)
     low = max((s for s, did in zip(tried, kept, strict=True) if did), default=0.0)
@@ -52,39 +73,46 @@ def test_it_ends_with_the_knee_in_an_interval_of_the_asked_width(knee, precision
 
 def test_a_disk_that_never_keeps_to_it_is_given_up():
     kept = []
-    while next_share(search(), kept, 3000) is not None:
+    while next_share(search(), probes(*kept)) is not None:
         kept.append(False)
     assert len(kept) == 6  # 1/64 of the capacity
 
 
 def test_each_direction_or_the_one_that_is_named_has_to_keep_to_the_target_with_enough_ios():
-    rows = [probed("x", 700, 1.0), probed("x", 300, 3.0, "write")]
+    rows = [row("x", iops=700, p99_ns=1e6), row("x", iops=300, p99_ns=3e6, direction="write")]
     assert not keeps(TARGET, rows)
     assert keeps(Threshold.parse("read p99 < 2ms"), rows)
     assert not keeps(Threshold.parse("write p99 < 2ms"), rows)
-    assert not keeps(TARGET, [probed("x", 700, None)])
+    assert not keeps(TARGET, [row("x", iops=700, p99_ns=None)])
     assert not keeps(TARGET, [])
 
 
-def test_the_result_is_the_highest_that_kept_and_the_lowest_that_did_not_or_was_saturated():
-    rows = [
-        probed("capacity", 3000, 9.0), probed("probe-1", 1500, 1.0), probed("probe-2", 2250, 5.0),
-        probed("probe-3", 1875, 1.9),
-    ]  # fmt: skip
-    found = sla_of(search(), rows)
-    assert (found.iops, found.missed_iops, found.probes) == (1875, 2250, 3)
-    rows = [probed("capacity", 2000, 9.0), probed("probe-1", 990, 1.0), probed("probe-2", 980, 1.0)]
-    found = sla_of(search(), rows, {"probe-2"})
-    # 1,500 were offered, and 980 served: that is no rate that it missed the target at.
-    assert (found.iops, found.missed_iops) == (1000, 1500)
+@pytest.mark.parametrize(
+    ("steps", "found"),
+    [
+        ([("capacity", 3000, 9.0), ("probe-1", 1500, 1.0), ("probe-2", 2250, 5.0),
+          ("probe-3", 1875, 1.9)], (1875, 2250, 3)),
+        # 1,500 were offered, and 980 served: that is no rate that it missed the target at.
+        ([("capacity", 2000, 9.0), ("probe-1", 990, 1.0), ("probe-2", 980, 1.0, "saturated")],
+         (1000, 1500, 2)),
+        ([("capacity", 3000, 9.0), ("probe-1", 1500, 9.0, "steal"), ("probe-2", 1500, 1.0)],
+         (1500, None, 2)),
+        ([("capacity", 3000, 9.0), ("probe-1", 1500, 9.0, "steal")], (0, 1500, 1)),
+        ([("probe-1", 1500, 1.0)], (1500, None, 1)),
+        ([("probe-1", 1500, 9.0)], (0, 1500, 1)),
+    ],
+    ids=["kept and missed", "saturated", "kept when repeated", "ended before it was repeated",
+         "all kept", "none kept"],
+)  # fmt: skip
+def test_the_result_is_the_highest_that_kept_and_the_lowest_that_did_not(steps, found):
+    sla = sla_of(search(), [probed(*step) for step in steps])
+    assert (sla.iops, sla.missed_iops, sla.probes) == found
 
 
 def test_no_probe_offers_more_than_lasts_without_credit():
     bursts = search().model_copy(update={"lasting_iops": 100.0})
-    assert 0.75 < next_share(bursts, [True] * 4, capacity=125.0) < 0.8
+    assert 0.75 < next_share(bursts, probes(*[True] * 4, capacity=125.0)) < 0.8
 
 
-def test_where_all_kept_the_capacity_is_the_limit_and_where_none_did_there_is_none():
-    assert sla_of(search(), [probed("probe-1", 1500, 1.0)]).missed_iops is None
-    assert sla_of(search(), [probed("probe-1", 1500, 9.0)]).iops == 0
+def test_a_run_that_ended_before_its_first_probe_has_no_result():
     assert sla_of(search(), [probed("capacity", 1500, 9.0)]) is None

@@ -85,6 +85,18 @@ def test_less_than_99_percent_of_the_offered_load_is_saturated(achieved, verdict
         assert f"{achieved:,.0f} of 3,000" in told.message
 
 
+@pytest.mark.parametrize(("ran_s", "is_saturated"), [(20.3, False), (20.0, True)])
+def test_the_wait_for_an_arrival_that_came_too_late_is_no_load_that_was_not_served(
+    ran_s, is_saturated
+):
+    capacity, offered = steps(TEXT + "time_based\nruntime=20\n")
+    resolved = resolve(offered, [result(capacity, 4000.0)])
+    served = 3000 * 0.989  # by fio's run time
+    rows = [row(resolved.name, iops=served, ios=round(served * ran_s), runtime_ns=ran_s * 1e9)]
+    told = saturated(resolved, made.result(resolved, *rows))
+    assert (told is not None) is is_saturated
+
+
 def test_neither_chance_on_a_slow_disk_nor_a_closed_loop_is_called_saturated():
     capacity, offered = steps()
     resolved = resolve(offered, [result(capacity, 100.0)])

@@ -16,7 +16,7 @@ from diskbench.store.step_rows import load_results
 pytestmark = pytest.mark.slow
 
 
-def audited_run(database, evidence, fio_files, *, share):
+def audited_run(database, evidence, fio_files, *, share, more=""):
     """A run whose second step has a log that sums up to so many times what its JSON counts."""
     plan = make_plan(("01kq8z6rj0aaaaaaaaaaaaaaa0",))
     step, files = fio_files[1]
@@ -25,6 +25,7 @@ def audited_run(database, evidence, fio_files, *, share):
     rate = round(share * job["total_ios"] / seconds)
     rows = [f"{1000 * at}, {rate}, 0, 0, 0\n" for at in range(1, int(seconds) + 1)]
     rows.append(f"{job['runtime']}, {rate}, 0, 0, 0\n")
+    step = step.model_copy(update={"job": step.job + more})
     logged = (step, {**files, "fio_iops.1.log": "".join(rows).encode()})
     save_plan(database, plan, evidence.url)
     archive.write_plan(evidence, plan)
@@ -55,6 +56,12 @@ def test_logs_that_agree_are_no_doubt_and_what_was_kept_of_an_audit_may_be_damag
     (key,) = [key for key in evidence.list(f"runs/{run_id}/derived") if "audits-" in key]
     evidence.replace(key, b"{")
     assert run_audits(evidence, run_id) == first
+
+
+def test_the_logs_of_a_job_that_clears_its_counts_are_not_compared(database, evidence, fio_files):
+    plan = audited_run(database, evidence, fio_files, share=5, more="\nlatency_target=10ms\n")
+    finish_run(database, evidence, plan, 0, "done", None)
+    assert doubts(load_results(database, *plan.run_ids)[plan.run_ids[0]]) == []
 
 
 def test_logs_that_do_not_agree_are_a_doubt_of_the_rows_and_of_those_of_a_rebuild(

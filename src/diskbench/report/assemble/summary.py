@@ -15,6 +15,7 @@ from diskbench.analysis.shown import (
     trust_of,
     verdicts_by_step,
 )
+from diskbench.analysis.sla import Sla
 from diskbench.analysis.verdict import figure_words
 from diskbench.catalog.bucket import Allowance, capacity, lasts_s, scaled
 from diskbench.model.doubts import OTHER_DISK
@@ -70,7 +71,7 @@ class Facts:
     its own). `place` is the region and zone of the machine. `versions` are names with versions:
     diskbench, fio, kernel, catalogue. `job` is the fio job text, `again` the command that repeats
     the measurement. `price` is the monthly price of the disk, `cost` the cost of the trial, as
-    text. `notes` were made during planning.
+    text. `notes` were made during planning. `slas` are the results of the search of each run.
     """
 
     trial_id: str
@@ -89,6 +90,7 @@ class Facts:
     cost: str = ""
     job: str = ""
     again: str = ""
+    slas: tuple[Sla, ...] = ()
 
     @property
     def name(self) -> str:

@@ -9,8 +9,8 @@ from functools import cached_property
 
 from diskbench.analysis.shown import verdict_warnings
 from diskbench.analysis.sla import Sla, sla_of
-from diskbench.model.doubts import SATURATED
 from diskbench.model.ids import short
+from diskbench.model.spec import Search
 from diskbench.parallel import grouped
 from diskbench.report.assemble.lines import (
     MEDIAN,
@@ -169,16 +169,6 @@ class View(Facts):
         """Whether the figures meet what the profile and the user ask."""
         return threshold_lines(self.subject.thresholds, self.lines, self.verdicts, self.slas)
 
-    @cached_property
-    def slas(self) -> tuple[Sla, ...]:
-        """The results of the search of each run, where its profile makes one."""
-        search = self.subject.search
-        if search is None:
-            return ()
-        saturated = {w.step for w in self.warnings if w.code == SATURATED.code and w.step}
-        of_run = grouped(self.measurements, lambda row: row.run_id).values()
-        return tuple(sla for rows in of_run if (sla := sla_of(search, rows, saturated)) is not None)
-
     @property
     def sla_lines(self) -> tuple[str, ...]:
         search = self.subject.search
@@ -256,5 +246,12 @@ def view_of(trial: Trial) -> View:
             f"# step {step.index + 1}: {step.name}\n{step.job.strip()}\n"
             for step in (plan.steps if plan else ())
         ),
+        slas=_slas(trial, plan.search) if plan and plan.search else (),
         again="" if first.imported else run_again(subject, subject.runs_planned),
     )
+
+
+def _slas(trial: Trial, search: Search) -> tuple[Sla, ...]:
+    """The results of the search of each run."""
+    found = (sla_of(search, results) for results in trial.steps.values())
+    return tuple(sla for sla in found if sla is not None)

@@ -129,7 +129,7 @@ def sentence(compared: Compared) -> str:
         case "alike":
             return f"A and B are alike within 5 % ({within})"
         case "small":
-            below = ", which is below the 5 % that count"
+            below = ", below the 5 % that matter"
             return f"{_difference(compared)}{_of_pairs(compared)}{below} ({within})"
         case _:
             return f"the difference is smaller than the noise ({within})"

@@ -36,7 +36,7 @@ Refresh = Annotated[
     bool,
     option(
         "--refresh",
-        "First ask the clouds (or --provider) for limits and prices, and keep what they say.",
+        "First fetch limits and prices from the clouds (or --provider) and store them.",
     ),
 ]
 
@@ -79,7 +79,7 @@ def prices(
     region: Annotated[
         str | None,
         option(
-            "NAME", "Only this region, and --refresh for it (default: that of the shipped prices)."
+            "NAME", "Only this region, also for --refresh (default: that of the shipped prices)."
         ),
     ] = None,
     refresh: Refresh = False,

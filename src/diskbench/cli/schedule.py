@@ -71,7 +71,7 @@ def add(
     ] = False,
     budget: Annotated[
         float | None,
-        option("USD", "Cost limit of each due time in US dollars (default: the file's)."),
+        option("USD", "Cost limit of each start in US dollars (default: the file's)."),
     ] = None,
     assume_price: AssumePrice = None,
     database_url: DatabaseUrl = None,

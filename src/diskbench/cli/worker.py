@@ -35,7 +35,7 @@ def worker(
         str | None, option("NAME", "Its name in 'diskbench status' (default: its host).")
     ] = None,
     drain: Annotated[
-        bool, option("--drain", "On SIGTERM, finish its own cells before it ends.")
+        bool, option("--drain", "On SIGTERM, finish the worker's own cells before it ends.")
     ] = False,
     database_url: DatabaseUrl = None,
     evidence_url: EvidenceUrl = None,

@@ -201,8 +201,7 @@ def _direction(
         for other in (kind, f"{kind}_ns"):
             if other != name and stats.get(other):
                 raise ValueError(
-                    f"{where}.{other} is there, where its version of fio writes {name}: it would "
-                    "not be read"
+                    f"{where}.{other} is not read: its version of fio writes {name} instead"
                 )
         return _latency(stats.get(name), ios, f"{where}.{name}", unit_ns)
 
@@ -235,7 +234,7 @@ def _latency(value: object, ios: int, where: str, unit_ns: int) -> reported.Repo
     if samples == 0 and mean == 0:
         return None
     if samples == 0 and "N" in value:
-        raise ValueError(f"{where}.N is 0, and its mean is {mean:.4g}")
+        raise ValueError(f"{where}.N is 0, but its mean is {mean:.4g}")
     return reported.ReportedLatency(
         samples=samples,
         min_ns=_scaled(value, "min", where, unit_ns),

@@ -130,8 +130,8 @@ def clock_doubts(case: Case) -> Iterator[Warning]:
     moved = clock_moved_s(case.files.get(END, b""))
     if moved:
         yield CLOCK_MOVED.warning(
-            f"the host's clock was set by {moved:+.1f} s during {case.step.name}; durations come "
-            "from a clock that only goes forward and are right"
+            f"the host's clock was moved by {moved:+.1f} s during {case.step.name}; durations "
+            f"come from a monotonic clock and are right"
         )
 
 

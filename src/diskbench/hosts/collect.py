@@ -231,8 +231,8 @@ class _Collected:
             if (size_bytes := whole(size)) is not None and (kept := whole(written)) is not None:
                 self.leave_out(
                     name,
-                    f"has {format_bytes(size_bytes)}, of which {format_bytes(kept)} were ever "
-                    "written: the rest are holes",
+                    f"has {format_bytes(size_bytes)}, but only {format_bytes(kept)} was ever "
+                    f"written: the rest is holes",
                 )
 
 
@@ -247,7 +247,7 @@ def _why_not(member: tarfile.TarInfo, taken: set[str]) -> str:
         return "has the name of a record that diskbench writes itself"
     others = {name.casefold() for name in _READ if name != member.name}
     if folded in taken | others:
-        return "has the name of another file, letter case aside"
+        return "has the name of another file except for letter case"
     if member.size > FILE_BYTES:
         return f"has {format_bytes(member.size)}; at most {format_bytes(FILE_BYTES)} are kept"
     return ""

@@ -88,7 +88,7 @@ def read_imported(
     except OverflowError as error:
         # Each figure may be finite and its product with a unit not.
         raise InvalidValue(
-            f"{name}: a figure in it, in its unit, is larger than any number", advice=IMPORTABLE
+            f"{name}: a figure in it is too large for its unit", advice=IMPORTABLE
         ) from error
 
 

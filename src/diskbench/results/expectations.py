@@ -50,7 +50,7 @@ def promises_of(
     at = max(range(len(versions)), key=near.__getitem__)
     until = limits.until if (limits := paths[at].limits) else None
     if len(versions) == 1:
-        why = f"limits until {until}, which held on {hint.measured_on or day}" if until else ""
+        why = f"limits until {until}, valid on {hint.measured_on or day}" if until else ""
     elif all(_promised(promises) == _promised(versions[at]) for promises in versions):
         return versions[at]  # what changed of its limits is not what this load meets
     else:

@@ -119,7 +119,7 @@ def said(finding, ratio, low=None, high=None, metric="iops", median=None):
         (said("alike", 1, 0.99, 1.01), "A and B are alike within 5 %", "−1.0 % to +1.0 %"),
         (
             said("small", 1.03, 1.01, 1.06),
-            "B does 3.0 % more IOPS than A, which is below the 5 % that count",
+            "B does 3.0 % more IOPS than A, below the 5 % that matter",
             "+1.0 % to +6.0 %",
         ),
         (

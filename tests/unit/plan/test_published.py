@@ -141,7 +141,7 @@ def test_one_thread_that_fills_a_core_makes_a_figure_doubtful_and_a_faster_core_
     assert found.stands_for.limiter.name == "client"
     assert found.stands_for.limiter.evidence == (
         "the busiest core was 100 % busy (limit 90 %)",
-        "the load generator's share of it is not known",
+        "the load generator's share of it is unknown",
     )
     assert only("iaas-2018/bonnie/crucial/bonnie-seeks").trust == "yes"
 

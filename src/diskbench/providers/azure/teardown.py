@@ -145,7 +145,7 @@ def _give_back(edge: AzureClient, which: Which, group: Item) -> str:
                     delete(edge, edge.path(name, kind, str(item["name"])), query)
     names = ", ".join(kind_and_name(item) for item in strange)
     why = [f"{what}: {reason}" for what, reason in failures.items()]
-    return "; ".join([f"it holds {names}, not made by us: move that elsewhere", *why])
+    return "; ".join([f"it holds {names}, not made by diskbench: move that elsewhere", *why])
 
 
 def moved(edge: AzureClient, lease_id: str, group: Item, end: LeaseEnd) -> None:

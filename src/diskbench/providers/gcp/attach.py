@@ -285,7 +285,7 @@ def no_link(disk: GuestDisk, device_name: str) -> RentalFailed:
     """The error of an image that makes no links for disks."""
     return RentalFailed(
         f"{disk.node} ({disk.size_bytes:,} bytes) appeared, but the guest made no link "
-        f"{_LINK}{device_name} within {LINK_S:g} s: that it is this disk cannot be known",
+        f"{_LINK}{device_name} within {LINK_S:g} s: it may not be this disk",
         advice="this image lacks Google's udev rules (65-gce-disk-naming.rules and "
         "google_nvme_id): choose an --image with Google's guest environment, as all of Google's "
         "public images have; nothing was written",

@@ -71,7 +71,7 @@ def _warnings(details: VsphereResolved, server: VsphereServer) -> Iterator[str]:
         yield "the server's certificate is not verified: anybody on the way can read the password"
     others = details.facts.get("other_machines_on") or 0
     if others:
-        yield f"{others} other machines on {details.datastore.name} are on: they share its speed"
+        yield f"{others} other machines on {details.datastore.name} are running and share its speed"
     if requested.provisioning in {"thin", "lazy-zeroed"}:
         yield f"a {requested.provisioning} disk is slower at the first write of each block"
     version = hardware_version(details.template)

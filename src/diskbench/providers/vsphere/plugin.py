@@ -45,7 +45,7 @@ class VsphereOptions(Options):
         None, "Datacenter (default: the only one).", metavar="NAME", in_key="no"
     )
     cluster: str | None = option(
-        None, "Cluster to run in; or name one --host.", metavar="NAME", in_key="no"
+        None, "Cluster to run in; or give one --host.", metavar="NAME", in_key="no"
     )
     esxi_host: str | None = option(
         None, "ESXi host to run on, instead of a cluster.",

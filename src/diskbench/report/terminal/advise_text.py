@@ -37,7 +37,7 @@ def advice_lines(
         yield ""
         yield from _legend(answer.rows, demand, today, width)
     else:
-        yield "No disk of the catalogue carries it."
+        yield "No disk in the catalogue carries this load."
     yield from _refused(answer, width)
     if answer.left_out:
         text = f"Not asked: {', '.join(answer.left_out)}: what is on them is lost when the machine "
@@ -112,7 +112,7 @@ def _legend(
     rows: Sequence[Advice], demand: Demand, today: date, width: int | None
 ) -> Iterator[str]:
     unit = "MB/s" if demand.in_mb_per_s else "IOPS"
-    said = [f"carries: {unit} of this load that disk and machine keep up"]
+    said = [f"carries: {unit} of this load that disk and machine sustain"]
     if demand.rate is None:
         said = ["carries: how many times the recorded load, from full burst credit"]
     if any(row.disk.iops is not None for row in rows):

@@ -94,9 +94,9 @@ def _credit_lines(blocks: Sequence[BlockOutlook]) -> Iterator[str]:
     if gone:
         numbers = _ranges([block.number for block in gone])
         text = (
-            f"used up in {numbers}, at the time shown after the first step begins, if every step "
+            f"used up in {numbers}; the time counts from the start of the first step, at full load; "
         )
-        yield f"{text}loads the disk fully; later steps measure the baseline"
+        yield f"{text}later steps measure the baseline"
     elif with_credit:
         yield "no run uses up the burst credit of its disk"
     # What a block that does not show what its disk gives after its credit would need.

@@ -25,8 +25,7 @@ def worker(
         int | None,
         option(
             "N",
-            "Take no new cell while this process has N cells "
-            "(default: as many as the matrices allow).",
+            "Take no new cell while this process has N cells (default: what the matrices allow).",
             min=1,
             show_default=False,
         ),

@@ -59,7 +59,7 @@ def _old_size_unit(root: Mapping[str, Any]) -> int | None:
     if release[0] > 2 or (names_kb and not names_old):
         return None
     if release > _LAST_OF_OLD or (release == _LAST_OF_OLD and _FROM_GIT.match(number[3])):
-        raise ValueError(f"{version} is between fio 2.21 and 3.0: its units are not known")
+        raise ValueError(f"{version} is between fio 2.21 and 3.0: its units are unknown")
     if any(
         (stats.get("io_bytes") or stats.get("io_kbytes")) and "total_ios" not in stats
         for stats in directions

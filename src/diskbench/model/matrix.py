@@ -221,7 +221,10 @@ class Limits(Frozen):
         description="Cells that begin in a minute, by provider or region, against API throttling.",
     )
     budget_usd: Number | None = Field(
-        None, alias="budget", gt=0, description="US dollars that the matrix may cost in total."
+        None,
+        alias="budget",
+        gt=0,
+        description="The most that the matrix may cost in total, in US dollars.",
     )
     deadline_s: Seconds | None = Field(
         None, alias="deadline", gt=0, description="A cell begins only if it can end in this time."
@@ -233,7 +236,7 @@ class Limits(Frozen):
         None,
         alias="assume_price",
         gt=0,
-        description="US dollars an hour for a cell whose price is not known.",
+        description="US dollars an hour for a cell whose price is unknown.",
     )
     attempts: Whole = Field(
         3, ge=1, description="Attempts for a cell that finds no capacity or is throttled."

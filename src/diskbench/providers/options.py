@@ -70,7 +70,7 @@ class EmulationOptions(Options):
     )
     latency_ms: float = option(
         0.0,
-        "Median time that each request takes at least (0: as it comes).",
+        "Median of the least time that each request takes (0: no delay).",
         flag="--latency",
         metavar="MS",
         ge=0,

@@ -20,7 +20,7 @@ from diskbench.store.where import Filter, where
 
 AT_ONCE = 500
 """Databases take some thousand parameters in one statement, not any number."""
-_LISTED = "'diskbench results list' shows what there is"
+_LISTED = "'diskbench results list' lists all runs"
 _FIRST_LOOK = 100
 _RUN, _ROW = schema.run.c, schema.measurement.c
 RUN_COLUMNS = tuple(_RUN[name] for name in RUN_FIELDS)

@@ -36,7 +36,7 @@ def test_disks_of_one_matrix_are_compared_round_by_round(database, call):
     assert one["ratio"] == pytest.approx(0.8)
     assert (one["n"], one["in_turn"], one["unpaired"]) == (10, True, 0)
     assert [each["fact"] for each in one["differences"]] == ["disk"]
-    assert one["sentence"].startswith("B does 20 % fewer IOPS than A (−20 % to −20 %, n = 10)")
+    assert one["sentence"].startswith("B delivers 20 % fewer IOPS than A (−20 % to −20 %, n = 10)")
 
 
 @pytest.mark.slow

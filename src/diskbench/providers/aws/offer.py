@@ -109,7 +109,8 @@ def check_support(machine: AwsMachine, requested: AwsDiskRequest) -> None:
             )
         if (requested.size_gib or 0) > _XEN_MAX_GIB:
             raise InvalidValue(
-                f"{machine.type} (Xen) takes no {requested.type} of {requested.size_gib:,} GiB",
+                f"{machine.type} (Xen) does not support {requested.type} of "
+                f"{requested.size_gib:,} GiB",
                 advice=f"at most {_XEN_MAX_GIB:,} GiB there; for io2 Block Express, choose a "
                 f"Nitro machine",
             )

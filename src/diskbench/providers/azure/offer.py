@@ -127,8 +127,8 @@ def _expected_warnings(
         return
     if not machine.premium and requested.needs_premium:
         yield (
-            f"{machine.size} takes no {requested.type}: choose one whose name has an s, as "
-            "Standard_D2s_v3"
+            f"{machine.size} does not support {requested.type}: choose a size with an s in its "
+            f"name, such as Standard_D2s_v3"
         )
     if not book.machines.types[machine.size].current:
         end = f", and Azure retires it on {machine.retires}" if machine.retires else ""

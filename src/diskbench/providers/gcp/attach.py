@@ -155,7 +155,7 @@ def _appeared(
         unlinked_since = unlinked_since or time.monotonic()
         if time.monotonic() - unlinked_since >= LINK_S:
             raise no_link(bare, name)
-        return Still(f"{bare.node} is there, and {link} is not yet")
+        return Still(f"{bare.node} exists, but {link} does not yet")
 
     return order.ask_guest(f"disk {name}", ask)
 

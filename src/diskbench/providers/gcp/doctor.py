@@ -94,7 +94,7 @@ def constraints(login: Login, timing: GceTiming, where: str) -> Iterator[Finding
         if failure:
             problem = f"the organisation's constraints cannot be read: {failure}"
             enable = "gcloud services enable orgpolicy.googleapis.com"
-            advice = f"{enable}; it takes orgpolicy.policy.get"
+            advice = f"{enable}; this needs the permission orgpolicy.policy.get"
             yield finding("constraints", where, "warning", problem, advice)
             return
         if is_enforced(answer.json()):

@@ -40,8 +40,8 @@ def advice_lines(
         yield "No disk in the catalogue carries this load."
     yield from _refused(answer, width)
     if answer.left_out:
-        text = f"Not asked: {', '.join(answer.left_out)}: what is on them is lost when the machine "
-        yield from _wrapped("", f"{text}stops. No host cache is counted.", width)
+        text = f"Left out: {', '.join(answer.left_out)}, which lose their data when the machine "
+        yield from _wrapped("", f"{text}stops. Host caches do not count.", width)
 
 
 def _table(rows: Sequence[Advice], demand: Demand, today: date, width: int | None) -> Iterator[str]:
@@ -132,7 +132,7 @@ def _legend(
     for number, row in enumerate(rows, 1):
         if row.disk.more == "bursting" and row.burst_ios:
             text = f"{number}: bursts are billed by use: {row.burst_ios:,.0f} transactions a month"
-            text += ", and a flat fee; their price is not known here."
+            text += ", plus a flat fee; the price is unknown."
             yield from _wrapped("", text, width)
         if (found := row.measured) is not None:
             p99 = "" if found.p99_ms is None else f", p99 {found.p99_ms:.3g} ms"
@@ -183,7 +183,7 @@ def row_lines(row: Advice, gates: Sequence[Gate], demand: Demand, width: int) ->
     if row.disk.more:
         yield f"  bought   {MORE_WORDS[row.disk.more]}"
     if row.burst_ios is not None:
-        yield f"  bursts   {row.burst_ios:,.0f} transactions a month, price not known"
+        yield f"  bursts   {row.burst_ios:,.0f} transactions a month, price unknown"
     for source in row.sources:
         yield from _wrapped("  source   ", source, width)
 

@@ -148,7 +148,7 @@ def advise(
     if explain is not None:
         if not 1 <= explain <= len(answer.rows):
             raise InvalidValue(
-                f"--explain {explain}: the table has {len(answer.rows)} rows",
+                f"--explain {explain}: the table has {units.counted(len(answer.rows), 'row')}",
                 advice="give the number in the first column",
             )
         row = answer.rows[explain - 1]

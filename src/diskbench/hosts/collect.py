@@ -32,7 +32,7 @@ from diskbench.limits import (
 )
 from diskbench.model.result import LEFT_OUT, RECORD_NAMES
 from diskbench.ports import Host
-from diskbench.units import format_bytes
+from diskbench.units import counted, format_bytes
 
 ATTEMPTS = 8
 """Connections in a row that bring nothing, and damaged archives, after which a fetch is given up
@@ -101,8 +101,8 @@ def collect(
         names.add(LEFT_OUT)
         name, why = next(iter(left_out.items()))
         on_note(
-            f"{len(left_out)} files of step {unit.name} from {host.name} are left out: "
-            f"{name} {why}; all are in {LEFT_OUT} of its evidence"
+            f"left out {counted(len(left_out), 'file')} of step {unit.name} from {host.name}: "
+            f"{name} {why}; {LEFT_OUT} in its evidence lists all"
         )
     return tuple(sorted(directory / name for name in names))
 

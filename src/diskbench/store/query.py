@@ -17,6 +17,7 @@ from diskbench.store.database import one_statement
 from diskbench.store.database_errors import through_breaks
 from diskbench.store.evidence_place import directory_of_engine, whole_url
 from diskbench.store.where import Filter, where
+from diskbench.units import counted
 
 AT_ONCE = 500
 """Databases take some thousand parameters in one statement, not any number."""
@@ -165,7 +166,9 @@ def _last(database: Engine, number: int) -> Run:
         return runs_by_id(database, [run_id])[run_id]
     if not trials:
         raise UnknownName("run", LAST, (), advice=_LISTED)
-    raise UnknownName("run", f"{LAST}~{number}", (), advice=f"there are {len(trials)} trials")
+    raise UnknownName(
+        "run", f"{LAST}~{number}", (), advice=f"only {counted(len(trials), 'trial')} stored"
+    )
 
 
 def newest_trials(

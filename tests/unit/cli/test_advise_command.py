@@ -165,13 +165,13 @@ def test_a_chart_is_drawn_with_the_demand_as_a_line(call, here):
     code, _, _ = call(*ASKED, "--chart", "a.svg")
     drawn = (here / "a.svg").read_text()
     assert (code, "pd-ssd" in drawn) == (0, True), drawn
-    assert "line: what is asked for" in drawn
+    assert "line: the rate required" in drawn
 
 
 def test_a_database_that_cannot_be_read_leaves_the_catalogue(call):
     code, out, err = call(*ASKED, "--database-url", "sqlite:////nowhere/x.db")
     assert (code, " gp3 " in out) == (0, True), out
-    assert "stored runs are not looked at" in err
+    assert "stored runs are left out" in err
 
 
 def test_a_recorded_load_becomes_a_profile_that_fio_accepts(call, here):

@@ -100,7 +100,7 @@ def test_other_jobs_are_not_compared_and_it_is_said_why(database, call):
     two_disks(database, A, digest="d2")
     found = document(call, "compare", "disk=gp2", "disk=gp3")
     assert found["compared"] == []
-    assert "their jobs differ" in found["not_compared"][0]["why"]
+    assert "job files differ" in found["not_compared"][0]["why"]
 
 
 def test_what_only_one_side_measured_is_named(database, call):

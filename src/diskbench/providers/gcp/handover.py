@@ -17,7 +17,7 @@ from diskbench.providers.skeleton.handover import acquired, differs, reached, re
 from diskbench.providers.skeleton.provision import Provisioned, name_of
 from diskbench.providers.skeleton.shipped import at, facts_of
 from diskbench.providers.waits import Still
-from diskbench.units import GIB
+from diskbench.units import GIB, counted
 
 
 def hand_over(order: GcpOrder, made: Provisioned) -> Acquired:
@@ -118,7 +118,8 @@ def _of_instance(details: GcpResolved, zone: str, instance: Item) -> Iterator[st
         for disk in local:
             yield from differs(what, "interface of local SSD", interface, disk.get("interface"))
         if len(local) < details.requested.count:
-            yield f"{what} has {len(local)} local SSDs, not the {details.requested.count} requested"
+            has = f"{what} has {counted(len(local), 'local SSD')}"
+            yield f"{has}, not the {details.requested.count} requested"
 
 
 def _of_disk(details: GcpResolved, zone: str, disk: Item, kms_key: str | None) -> Iterator[str]:

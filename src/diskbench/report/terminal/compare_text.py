@@ -215,10 +215,10 @@ def _limits(history: History) -> str:
     """How far its figures lie apart, and what was left out."""
     parts = [f"(max − min) / median {history.span * 100:.0f} %"]
     if history.after_cliff:
-        parts.append(f"of {counted(history.after_cliff, 'trial')} the level after a cliff counts")
+        parts.append(f"for {counted(history.after_cliff, 'trial')} the level after a cliff counts")
     if out := sum(point.left_out for point in history.points):
         why = "their machine or level differs from the others of that time (--pool counts them)"
-        parts.append(f"{out} trials were left out: {why}")
+        parts.append(f"left out {counted(out, 'trial')}: {why}")
     return "; ".join(parts)
 
 

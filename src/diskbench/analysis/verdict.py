@@ -254,7 +254,7 @@ def _above(stretch: Stretch, judged: Judged, promised: Promised, setting: Settin
         return doubts.ABOVE_PROMISE.without_advice(f"{kept}: cause unknown")
     if stretch.kind == "burst" and not stretch.used_up and ratio > _TWICE:
         return doubts.ABOVE_PROMISE.reason(f"{words}: an undocumented burst")
-    words = f"{words}: above its promise, cause unknown"
+    words = f"{words}: cause unknown"
     if judged.limiter.name == "fixed-limit" or (setting.seconds or 0.0) >= _LONG_S:
         return doubts.ABOVE_PROMISE.without_advice(words)
     return doubts.ABOVE_PROMISE.reason(words)

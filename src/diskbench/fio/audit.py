@@ -302,8 +302,8 @@ def run_warnings(runs: Sequence[Sequence[Measurement]]) -> tuple[Warning, ...]:
             warnings.append(
                 RUNS_DISAGREE.warning(
                     f"the {direction} rates of {len(iops)} runs range from {_shown(of_runs[low])} "
-                    f"(run {low + 1}) to {_shown(of_runs[high])} (run {high + 1}), a variation of "
-                    f"at least {percent(least)}",
+                    f"(run {low + 1}) to {_shown(of_runs[high])} (run {high + 1}); they vary by "
+                    f"at least {percent(least)}, even allowing for noise",
                     step=name,
                 )
             )

@@ -56,7 +56,7 @@ def promises_of(
     else:
         which = f"the limits until {until}" if until else "today's limits"
         fit = f"{near[at]} of {len(rates)} steps within 10 %"
-        why = f"of {len(versions)} dated versions {which} fit best: {fit}"
+        why = f"{which} fit best of {len(versions)} dated versions: {fit}"
     return {key: replace(promise, chosen=why) for key, promise in versions[at].items()}
 
 

@@ -154,8 +154,8 @@ CACHED = verdict(judged(50_000.0), step="seq-write", trust="no", reasons=(DOUBT,
          ("After 31 s, disk 0 keeps 99.6 IOPS in rand-read-4k-qd32; the fastest, disk 1, reaches "
           "3,000 IOPS: 30.1 times as much.")),
         ([verdict(judged(3000.0, kind="burst"))], [verdict(judged(3001.0))],
-         ("In rand-read-4k-qd32 both reached about the same: from 3,000 IOPS in a burst (disk 0) to "
-          "3,001 IOPS (disk 1).")),
+         ("In rand-read-4k-qd32 both reached about the same: from 3,000 IOPS in a burst (disk 0) "
+          "to 3,001 IOPS (disk 1).")),
         ([verdict(judged(100.0), step="a")], [verdict(judged(100.0), step="b")],
          "They have no step in common."),
     ],

@@ -127,8 +127,7 @@ def bursting_limits(cloud: str, disk_limits: DiskLimits) -> DiskLimits:
     if disk_limits.size_gib <= burst.above_gib:
         raise InvalidValue(
             f"--bursting cannot be used with {disk_limits.size_gib:,g} GiB: disks up to "
-            f"{burst.above_gib} GiB "
-            f"burst on credit without it",
+            f"{burst.above_gib} GiB burst on credit without it",
             advice=f"leave it out, or use more than {burst.above_gib} GiB",
             field="bursting",
         )

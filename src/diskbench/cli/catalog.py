@@ -42,7 +42,7 @@ Refresh = Annotated[
 
 
 def disks(cloud: Cloud = None, refresh: Refresh = False, output: TableOrJson = "table") -> None:
-    """List the disk types: sizes, IOPS and throughput by formula, bursts; and other parts."""
+    """List disk types (sizes, IOPS and throughput formulas, bursts) and other parts."""
     _open(cloud, refresh=refresh)
     disks_shown = [row for row in listing.disk_entries() if cloud in (None, row[0])]
     grouped = groupby(listing.parts(cloud), key=lambda part: part.cloud)
@@ -63,7 +63,7 @@ def disks(cloud: Cloud = None, refresh: Refresh = False, output: TableOrJson = "
 
 
 def instances(cloud: Cloud = None, refresh: Refresh = False, output: TableOrJson = "table") -> None:
-    """List the machines, the disk rates that each sustains, and its price."""
+    """List machines with their price and the disk rates that each sustains."""
     books = _open(cloud, refresh=refresh)
     machines = list(listing.machine_rows(books, cloud))
     if output == "table":

@@ -100,7 +100,7 @@ def read_load(
 
 _ADVICE = (
     "give the output of `iostat -xt 60` (or with `-o JSON`), `sar -d` or `blkparse`, a fio log, "
-    "or a CSV of metrics (VolumeReadOps …, Data Disk Read Operations/Sec …) wrote"
+    "or a CSV of metrics (VolumeReadOps …, Data Disk Read Operations/Sec …)"
 )
 
 

@@ -171,8 +171,8 @@ NO_RATE = Doubt("no-rate", "with care", "no rate in the files",
 BURST_ONLY = Doubt("burst-only", "note", "burst only",
     "to measure the baseline, run --profile sustained", shown="verdict")
 ABOVE_PROMISE = Doubt("above-promise", "with care", "above the documented rate",
-    "do not plan with this figure; to measure the sustained rate, run --profile "
-    "sustained", shown="verdict")
+    "do not plan with this figure; to measure the sustained rate, run "
+    "--profile sustained", shown="verdict")
 BELOW_PROMISE = Doubt("below-promise", "with care", "below the documented rate, cause unknown",
     "repeat on new machines with new disks: --replicates 3", shown="verdict")
 LOOKS_LIKE = Doubt("looks-like", "note", "falls like a known disk",

@@ -81,7 +81,7 @@ def test_snapshots_and_images_with_our_tags_are_listed_and_outlive_gc_on_aws(
     assert done.returncode == 0, done.stderr
     leases = json.loads(done.stdout)["leases"]
     told = {thing: (one["outcome"], one["reason"]) for one in leases for thing in one["resources"]}
-    kept = ("kept", "carries our tags, but diskbench did not make it")
+    kept = ("kept", "carries our tags, but is not ours")
     assert told[f"volume {ours}"][0] == "gave-back"
     assert (told[f"snapshot {snapshot}"], told[f"image {image}"]) == (kept, kept)
     assert there(aws) == set()

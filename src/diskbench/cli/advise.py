@@ -249,7 +249,7 @@ def _typed_load(
         made = mb_per_s * 1e6 / iops
         if given is not None and not 0.9 <= made / given <= 1.1:
             raise InvalidValue(
-                f"--iops {iops:,g} of --block {block} make {iops * given / 1e6:,.4g} MB/s, not "
+                f"--iops {iops:,g} of --block {block} are {iops * given / 1e6:,.4g} MB/s, not "
                 f"{mb_per_s:,g}",
                 advice="any two of the three define the third: leave one out",
             )

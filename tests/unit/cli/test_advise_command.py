@@ -133,7 +133,7 @@ def test_a_recorded_load_is_answered_by_how_often_it_could_be_carried(table):
     ("words", "said"),
     [
         (["--load", "missing.txt"], "missing.txt cannot be read: No such file"),
-        (["--load", str(LOADS / "azure.csv"), "--iops", "5"], "--iops and --load both say"),
+        (["--load", str(LOADS / "azure.csv"), "--iops", "5"], "--iops and --load both define"),
         (["--load", str(LOADS / "iostat.txt"), "--device", "sdz"], "'sdz'"),
         (["--device", "sda", "--iops", "5"], "--device needs a recorded load"),
     ],

@@ -63,7 +63,7 @@ def test_what_is_as_asked_or_not_told_passes_and_what_a_policy_made_as_it_says()
         (disk(thinProvisioned=True), "thin provisioning"),
         (disk(eagerlyScrub=False), "eager zeroing"),
         (disk(diskMode="persistent"), "mode of disk 6000C29f is persistent"),
-        (disk(datastore=vim.Datastore("datastore-16")), "is datastore-16, requested"),
+        (disk(datastore=vim.Datastore("datastore-16")), "is datastore-16, but"),
     ],
 )
 def test_a_disk_that_is_another_is_refused_with_both_values(made: Any, says: str) -> None:

@@ -68,7 +68,7 @@ class NothingSelected(UnknownName):
     """A selection that no run meets."""
 
     def __init__(self, words: str) -> None:
-        super().__init__("run", words, (), advice="'diskbench results list' shows what there is")
+        super().__init__("run", words, (), advice="'diskbench results list' lists all runs")
         self.message = f"no run matches {words!r}"
 
 
@@ -189,8 +189,8 @@ class StepsMissing(EvidenceDamaged):
         names = ", ".join(name for name, _ in steps)
         super().__init__(
             f"{len(steps)} of its steps cannot be found in {url}: {names}",
-            advice=f"copy what another store has under runs/{run_id}/steps/ into this one, then "
-            "rebuild again",
+            advice=f"copy runs/{run_id}/steps/ from another store into this one, then rebuild "
+            f"again",
         )
         self.steps = tuple(steps)
 

@@ -42,7 +42,7 @@ class Settings(Frozen):
     )
     secret_file: Path = Field(description="the secret that SSH keys derive from, shared by workers")
     tags: tuple[tuple[str, str], ...] = Field(
-        description="tags of your own on everything that is rented, as --tag: env=test,team=db"
+        description="tags of your own on everything that is rented, like --tag: env=test,team=db"
     )
 
     @field_validator("owner")

@@ -106,7 +106,7 @@ def test_doctor_tells_a_policy_of_the_organisation_from_rights_of_the_user(rig: 
     refused = [one for one in rig.provider.rehearse(rental) if one.state == "problem"]
     assert refused
     for one in refused:
-        assert "ec2:RunInstances, a service control policy and not your own rights" in one.told
+        assert "ec2:RunInstances, a service control policy not your own permissions" in one.told
         assert "administers the AWS organisation" in one.advice
     found = rig.provider.examine(scope_of(rig))
     (told,) = [one for one in found if one.check == "permissions" and one.state == "problem"]
@@ -126,8 +126,8 @@ def test_a_key_that_cannot_encrypt_is_refused_before_renting(rig: AwsCloud) -> N
     for key, says in (
         (off, "is Disabled"),
         (f"arn:aws:kms:{REGION}:123456789012:key/{off}", "is Disabled"),
-        (signs, "symmetric keys only"),
-        ("alias/nothing", f"there is no --kms-key alias/nothing in {REGION}"),
+        (signs, "only symmetric keys"),
+        ("alias/nothing", f"--kms-key alias/nothing does not exist in {REGION}"),
     ):
         with pytest.raises(InvalidValue, match=says):
             resolved(rig, rig.spec.model_copy(update={"kms_key": key}))

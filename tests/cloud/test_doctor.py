@@ -135,7 +135,7 @@ def azure_all(found: list[dict[str, Any]]) -> None:
 def gcp_all(found: list[dict[str, Any]]) -> None:
     (held,) = of(found, "permissions")
     every = len(permissions())
-    assert held["told"] == f"{every} of {every} permissions are there"
+    assert held["told"] == f"{every} of {every} permissions are granted"
     assert "CPUS: 2,400 of 2,400 left" in {one["told"] for one in of(found, "quota")}
 
 

@@ -215,7 +215,7 @@ def test_disks_of_a_snapshot_of_a_filled_one_are_measured_and_all_is_given_back(
     found = document(story.user, rents(story.user, story.name, story.cloud, flags))
     assert [row["step"] for row in merged_rows(found)] == ["first-touch", "again"]
     assert len(story.calls(making)) >= 1
-    assert "was written before" not in str(found), "the blocks hold what was filled"
+    assert "had been written before" not in str(found), "the blocks hold what was filled"
 
 
 # A disk is cached as if all of it were in the host's cache.

@@ -183,7 +183,7 @@ def test_an_extension_that_fails_half_way_leaves_the_earlier_end_on_tags_and_row
     found = abandoned.stranger(tmp_path)
     assert found["expires_at"] == soon, "moved last"
     done = abandoned.user.run("resume", plan.trial_id)
-    assert f"the lease of {plan.trial_id} keeps its end" in done.stderr
+    assert f"the lease of {plan.trial_id} could not be extended" in done.stderr
     assert abandoned.row_end(plan) == before
     if abandoned.cloud.provider.name == "vsphere":  # which is not told to fail any more
         abandoned.cloud.vsphere.fresh()  # type: ignore[attr-defined]

@@ -277,7 +277,7 @@ def test_every_right_of_the_role_is_demanded_and_no_other(user: Any) -> None:
     scope, now = user.scope(), datetime.now(UTC)
     machine = {"resource_id": f"{IMAGE}/{MACHINES}/x", "volumes": []}
     gone = Acquired(address="192.0.2.1", size_bytes=1, emulated=True, facts=machine)
-    with pytest.raises(DiskbenchError):  # its machine is not there any more
+    with pytest.raises(DiskbenchError):  # its machine no longer exists
         user.provider.metrics(user.resolve(), gone, now, now)
     assert all(one.state == "ok" for one in user.provider.examine(scope))
     user.provider.quotas(scope)

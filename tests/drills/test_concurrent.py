@@ -92,7 +92,7 @@ def test_four_at_once_are_refused_by_choice(tmp_path: Path) -> None:
     assert_apart(*done)
     for one in refused:
         assert one.returncode in (1, 2)
-        assert "is measured by trial" in one.stderr
+        assert "is being measured by trial" in one.stderr
         assert "Traceback" not in one.stderr
     assert list(target.iterdir()) == []
 
@@ -114,7 +114,7 @@ def test_a_wait_has_the_bound_that_was_asked_for(tmp_path: Path) -> None:
     read_until(first, "step 2 of 2")
     second = waiting.run(*command(waiting, target, "--if-busy", "1s"))
     assert second.returncode == 1
-    assert "is measured by trial" in second.stderr
+    assert "is being measured by trial" in second.stderr
     assert first.poll() is None
     first.communicate(timeout=240)
 

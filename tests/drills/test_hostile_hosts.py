@@ -81,7 +81,7 @@ def test_a_file_of_holes_is_left_out_and_named(user: Cli, tmp_path: Path) -> Non
     assert status == 0, err
     (step,) = (stored(user) / "steps").iterdir()
     told = (step / "left-out.txt").read_text()
-    assert told == "holes.log: has 3 TiB, of which 0 B were ever written: the rest are holes\n"
+    assert told == "holes.log: has 3 TiB, but only 0 B was ever written: the rest is holes\n"
     assert "holes.log has 3 TiB" in err
     kept = json.loads((step / "step.json").read_text())["files"]
     assert "whole.log" in kept

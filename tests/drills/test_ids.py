@@ -229,7 +229,7 @@ def test_tags_copied_by_hand_make_nothing_ours(user: Cli, name: str) -> None:
     made = rented(user, ONE, expires=1.0)
     done = gc(user)
     assert done.returncode == 0, done.stderr
-    assert "carries our tags, not made by us" in done.stdout
+    assert "carries our tags, but is not ours" in done.stdout
     assert name in done.stdout
     assert copied.exists()
     assert not made.exists()

@@ -64,7 +64,7 @@ def test_the_recorded_id_distinguishes_a_copy_of_every_tag(
         AWSProvider(timing=AWS).release(ONE, scope, made=(f"volume {ours}",))
     assert there(aws) == {copied}
     assert copied in caplog.text
-    assert "not made by us" in caplog.text
+    assert "not made by diskbench" in caplog.text
 
 
 def test_snapshots_and_images_with_our_tags_are_listed_and_outlive_gc_on_aws(
@@ -81,7 +81,7 @@ def test_snapshots_and_images_with_our_tags_are_listed_and_outlive_gc_on_aws(
     assert done.returncode == 0, done.stderr
     leases = json.loads(done.stdout)["leases"]
     told = {thing: (one["outcome"], one["reason"]) for one in leases for thing in one["resources"]}
-    kept = ("kept", "carries our tags, not made by us")
+    kept = ("kept", "carries our tags, but is not ours")
     assert told[f"volume {ours}"][0] == "gave-back"
     assert (told[f"snapshot {snapshot}"], told[f"image {image}"]) == (kept, kept)
     assert there(aws) == set()
@@ -135,7 +135,7 @@ def test_a_group_that_holds_a_disk_of_others_is_not_deleted(
     disks = azure.compute.disks
     disks.begin_create_or_update(f"diskbench-{ONE}", "prod-database", body).result()
     scope = Scope(provider="azure", region=AZURE_REGION, endpoint=azure.endpoint)
-    with pytest.raises(ReleaseFailed, match="prod-database, not made by us") as failed:
+    with pytest.raises(ReleaseFailed, match="prod-database, not made by diskbench") as failed:
         cloud.provider.release(ONE, scope)
     assert failed.value.exit_code == 3
     assert [one.name for one in disks.list()] == ["prod-database"]

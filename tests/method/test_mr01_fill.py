@@ -83,7 +83,7 @@ def test_no_shipped_fill_writes_data_that_can_be_shrunk(name):
 def test_a_raw_disk_that_is_only_read_is_unwritten():
     (read,) = own(READ)
     assert doubts([read]) == {"read": "unwritten"}
-    assert doubt_in(read).message == "nothing of the blocks that it reads was written before"
+    assert doubt_in(read).message == "none of the blocks that it reads had been written before"
 
 
 def test_once_is_enough_on_a_network_disk_and_not_on_local_nvme():
@@ -98,7 +98,8 @@ def test_a_fill_of_a_part_is_told_with_its_share():
     text = FILL.format(more="").replace("1g", "256m") + READ.replace("rw=", "stonewall\nrw=")
     assert doubts(own(text)) == {"read": "unwritten"}
     assert (
-        doubt_in(own(text)[1]).message == "only 25% of the blocks that it reads was written before"
+        doubt_in(own(text)[1]).message
+        == "only 25% of the blocks that it reads had been written before"
     )
 
 

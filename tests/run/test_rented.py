@@ -172,7 +172,10 @@ def test_what_cannot_be_given_back_ends_with_3_and_is_kept_for_gc(user, profile)
         (("--provider", "lab", "--disk", "gp2", "--size", "0"), "--size 0"),
         (("--provider", "lab", "--disk", "gp2", "--size", "20.5"), "whole GiB"),
         (("--provider", "lab", "--disk", "gp2", "--size", "99999"), "16,384"),
-        (("--provider", "lab", "--disk", "gp2", "--size", "20", "--iops", "9"), "takes no --iops"),
+        (
+            ("--provider", "lab", "--disk", "gp2", "--size", "20", "--iops", "9"),
+            "does not accept --iops",
+        ),
         (("--provider", "lab", "--disk", "gp2", "--size", "20", "--noise", "3"), "--noise: 3.0"),
         (("--provider", "lab", "--disk", "gp2", "--size", "20", "--path", "/tmp"), "--path /tmp"),
         (("--provider", "lab", "--disk", "gp2", "--size", "20", "--region", "x"), "--region x"),

@@ -112,7 +112,7 @@ def page_cache(stretch: Stretch, setting: Setting) -> Limiter | None:
     device = measured * (1 - share)
     if is_above(stretch, setting) and device <= ABOVE * stretch.level.high_iops:
         most = shown_rate(stretch.level.high_iops, setting)
-        evidence = f"memory took the writes: the disk allows {most}"
+        evidence = f"memory absorbed the writes: the disk allows {most}"
         return Limiter(name="page-cache", evidence=(evidence,))
     return None
 

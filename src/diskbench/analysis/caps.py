@@ -75,7 +75,7 @@ def _at_baseline(
 ) -> tuple[str, ...]:
     if stretch.is_mixed:
         mean = shown_rate(near.iops, setting)
-        return (f"the credit that was left and what flows in make {mean} over the step",)
+        return (f"the remaining credit plus what flows in averages {mean} over the step",)
     return (*told_fall, _keeps(near, setting))
 
 
@@ -143,7 +143,7 @@ def cap(stretch: Stretch, setting: Setting) -> Limiter | None:
     return Limiter(name=tokens.limit, evidence=(evidence_words,))
 
 
-_UNWRITTEN = "was measured, of which up to 20 % of memory (vm.dirty_ratio) was not yet written"
+_UNWRITTEN = "was measured; up to 20 % of memory (vm.dirty_ratio) may still have been unwritten"
 
 
 def saved_tokens(stretch: Stretch, setting: Setting) -> Bound | None:

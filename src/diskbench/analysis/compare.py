@@ -129,7 +129,7 @@ def sentence(compared: Compared) -> str:
         case "alike":
             return f"A and B are alike within 5 % ({within})"
         case "small":
-            below = ", which is below the 5 % that count"
+            below = ", below the 5 % that matter"
             return f"{_difference(compared)}{_of_pairs(compared)}{below} ({within})"
         case _:
             return f"the difference is smaller than the noise ({within})"
@@ -146,7 +146,7 @@ def _difference(compared: Compared) -> str:
     share = f"{off:.{0 if off >= 0.095 else 1}%}".replace("%", " %")
     more = compared.ratio > 1
     if compared.metric in _RATES:
-        return f"B does {share} {'more' if more else 'fewer'} {_RATES[compared.metric]} than A"
+        return f"B delivers {share} {'more' if more else 'fewer'} {_RATES[compared.metric]} than A"
     higher = "higher" if more else "lower"
     return f"the {_TIMES[compared.metric]} of B is {share} {higher} than that of A"
 

@@ -57,5 +57,5 @@ def by_counters(judged: Judged, setting: Setting) -> tuple[Judged, tuple[Reason,
         limiter = found.model_copy(update={"name": name, "evidence": evidence})
         return judged.model_copy(update={"limiter": limiter}), ()
     if (asked and most_s < _HARDLY * seconds) or (found.name in _OTHER_CAUSES and is_mostly):
-        return judged, (COUNTERS_DIFFER.reason(f"the volume's own counters say {words}"),)
+        return judged, (COUNTERS_DIFFER.reason(f"the volume's own counters show {words}"),)
     return judged, ()

@@ -168,7 +168,7 @@ def _fixed(stretch: Stretch, setting: Setting) -> Limiter | None:
         shown = f"{format_mb_per_s(moved or 0.0)} MB/s"
     else:
         shown = f"{format_iops(stretch.iops)} IOPS"
-    evidence = f"{shown} varies by only {stretch.cov:.1%}: a fixed limit that is not documented"
+    evidence = f"{shown} varies by only {stretch.cov:.1%}: a fixed, undocumented limit"
     return Limiter(name="fixed-limit", evidence=(evidence,))
 
 
@@ -193,7 +193,7 @@ def _unknown(stretch: Stretch, setting: Setting) -> Limiter:
     if evidence and told_of_no_bucket and is_writing(setting):
         evidence.append("either burst credit or the disk's write cache was used up")
     elif evidence and told_of_no_bucket:
-        evidence.append("a bucket, heat or a neighbour may have done that")
+        evidence.append("used-up credit, heat or a neighbour may be the cause")
     if stretch.kind in ("ramp", "stall"):
         evidence.append("it never settled at one rate")
     elif level is not None and level.limited_by is not None and measured is not None:

@@ -63,7 +63,7 @@ def verdict(
         processor=setting.processor,
     )  # fmt: skip
     why = next((text for stretch in stretches if (text := impossible(stretch, setting))), "")
-    unknown = f"not known, and not in the promise: {promise.unknown if promise else ''}"
+    unknown = f"unknown, so left out of the promise: {promise.unknown if promise else ''}"
     ordered = in_order(
         (
             *((doubts.SERVED_FROM_CACHE.reason(f"{why}: a cache served it"),) if why else ()),
@@ -209,7 +209,7 @@ def _beside_promise(stretch: Stretch, setting: Setting, judged: Judged) -> list[
     if tokens is not None and judged.limiter.name == tokens.limit:
         return [
             doubts.TOO_SHORT.reason(
-                f"{setting.seconds or 0:.0f} s are short: one second of saved tokens makes the "
+                f"{setting.seconds or 0:.0f} s is short: one second of saved tokens makes the "
                 f"rate {judged.ratio:.2f} times the limit"
             )
         ]
@@ -224,7 +224,7 @@ def _beside_promise(stretch: Stretch, setting: Setting, judged: Judged) -> list[
     if judged.ratio >= _BELOW:
         return []
     if judged.limiter.name in _UNEXPLAINED and not is_plausible:
-        words = f"{figure} {below}, and nothing measured explains it"
+        words = f"{figure} {below}, and nothing that was measured explains it"
         return [doubts.BELOW_PROMISE.reason(words)]
     if judged.limiter.name == "credit" and not stretch.is_mixed:
         return [doubts.BELOW_PROMISE.reason(f"{figure} after the fall {below}")]
@@ -247,14 +247,14 @@ def _above(stretch: Stretch, judged: Judged, promised: Promised, setting: Settin
         beside = f"; the device itself did {device}" if device else ""
         of_memory = judged.limiter.name in _BY_CACHE or bool(device)
         return doubts.ABOVE_PROMISE.reason(
-            f"{words}: {known}{beside}", advice="do not plan with it" if of_memory else ""
+            f"{words}: {known}{beside}", advice="do not plan with this figure" if of_memory else ""
         )
     if stretch.fell_from is not None or (stretch.kind == "baseline" and judged.ratio):
-        kept = words.replace(figure, f"{figure}, what it kept after its fall,", 1)
+        kept = words.replace(figure, f"{figure}, which it kept after the fall,", 1)
         return doubts.ABOVE_PROMISE.without_advice(f"{kept}: cause unknown")
     if stretch.kind == "burst" and not stretch.used_up and ratio > _TWICE:
         return doubts.ABOVE_PROMISE.reason(f"{words}: an undocumented burst")
-    words = f"{words}: above its promise, cause unknown"
+    words = f"{words}: cause unknown"
     if judged.limiter.name == "fixed-limit" or (setting.seconds or 0.0) >= _LONG_S:
         return doubts.ABOVE_PROMISE.without_advice(words)
     return doubts.ABOVE_PROMISE.reason(words)
@@ -306,8 +306,8 @@ def _unsteady(measured: Measured, setting: Setting) -> Sequence[doubts.Reason]:
     if course.drifted is not None:
         first, last = course.drifted.first, course.drifted.last
         moved = "fell" if last < first else "rose"
-        text = f"its rate {moved} slowly, from {words(first)} to {words(last)}, and kept no level"
-        return (doubts.CHANGED.reason(text, advice="measure for longer, until it keeps a level"),)
+        text = f"its rate {moved} slowly from {words(first)} to {words(last)} and never settled"
+        return (doubts.CHANGED.reason(text, advice="measure for longer, until the rate settles"),)
     if course.dips is not None:
         dips = course.dips
         falls = f"dips from {words(dips.usual)} to {words(dips.to)}"
@@ -338,7 +338,7 @@ def changed(
     bucket."""
     shown, last = stretches[main], stretches[-1]
     if measured.cov is None and shown.cov is not None and shown.cov >= _NO_LEVEL:
-        return (doubts.CHANGED.reason(f"its means of ten seconds vary by {shown.cov:.0%}"),)
+        return (doubts.CHANGED.reason(f"its ten-second means vary by {shown.cov:.0%}"),)
     if shown.kind == "baseline":
         has_bucket = promise is not None and promise.expected.bursts
         rose = any(
@@ -370,7 +370,9 @@ def beyond_its_credit(
     if lasts_s is None or seconds <= ABOVE * lasts_s or iops < _BELOW * expected.begin.iops:
         return ()
     lasted, lasts = format_duration_s(seconds), format_duration_s(lasts_s)
-    return (doubts.ABOVE_PROMISE.reason(f"the burst lasted {lasted}; its credit lasts {lasts}"),)
+    return (
+        doubts.ABOVE_PROMISE.reason(f"the burst lasted {lasted}, but its credit lasts {lasts}"),
+    )
 
 
 def figure_words(iops: float | None, bytes_per_s: float | None) -> str:

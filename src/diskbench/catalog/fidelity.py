@@ -31,7 +31,9 @@ class Fidelity(Frozen):
         """What the fidelity table says of this figure, in one sentence."""
         found = f"{self.tool} itself was not run on the same disk as our profile"
         if self.ratio is not None:
-            found = f"on the same disk our profile gave {self.ratio:.2f} of what {self.tool} gave"
+            found = (
+                f"on the same disk our profile gave {self.ratio:.2f} times what {self.tool} gave"
+            )
         if self.alike is False:
             found += ", so a difference of that size is not evidence of different disks"
         return f"{found}{f': {self.why}' if self.why else ''} (docs/evidence/fidelity.md)"

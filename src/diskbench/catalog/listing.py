@@ -143,7 +143,7 @@ def find(books: Books, name: str) -> tuple[CatalogItem, ...]:
         hint = f"did you mean {', '.join(near)}? " if near else ""
         raise InvalidValue(
             f"unknown disk type or machine {name!r}",
-            advice=f"{hint}`diskbench catalog disks` and `instances` list what it knows",
+            advice=f"{hint}`diskbench catalog disks` and `instances` list the known ones",
         )
     return tuple(matches)
 
@@ -269,7 +269,7 @@ def _machine_lines(books: Books, row: MachineRow) -> Iterator[ListingLine]:
     entry = book.types.get(row.type)
     if entry is not None and (local := entry.local) is not None:
         source = book.sources[local.speed.source].words() if local.speed else ""
-        speed = f"together {_words(local.speed)}" if local.speed else "speed not known"
+        speed = f"together {_words(local.speed)}" if local.speed else "speed unknown"
         text = f"{local.count} of {local.size_gb} GB, {speed}"
         yield "own disks", text, source or row.source
     if row.usd_per_hour is not None:

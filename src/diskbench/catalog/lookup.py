@@ -293,8 +293,8 @@ def refuse_given(name: str, **figures: float | None) -> None:
     """Refuse figures of a type that does not provision them."""
     for field in [field for field, value in figures.items() if value is not None]:
         raise InvalidValue(
-            f"{name} takes no --{field}: its performance follows from type and size",
-            advice=f"leave --{field} out, or choose a type that provisions it",
+            f"{name} does not accept --{field}: type and size set its performance",
+            advice=f"leave --{field} out, or choose a type with provisioned {field}",
             field=field,
         )
 

@@ -98,14 +98,14 @@ def tier_limits(cloud: str, disk_type: str, tier: str, size_gib: float) -> DiskL
     assert own.tier is not None
     if rows[tier].gib < rows[own.tier].gib:
         raise InvalidValue(
-            f"--performance-tier {tier} is below {own.tier}, which {size_gib:,g} GiB are",
-            advice=f"{own.tier} or above",
+            f"--performance-tier {tier} is below {own.tier}, the tier of {size_gib:,g} GiB",
+            advice=f"choose {own.tier} or above",
             field="performance_tier",
         )
     large, above = table.chosen.large, table.chosen.above_gib
     if tier in large and size_gib <= above:
         raise InvalidValue(
-            f"--performance-tier {tier} on {size_gib:,g} GiB",
+            f"--performance-tier {tier} cannot be used with {size_gib:,g} GiB",
             advice=f"{', '.join(large)} are for disks above {above:,} GiB",
             field="performance_tier",
         )
@@ -126,9 +126,9 @@ def bursting_limits(cloud: str, disk_limits: DiskLimits) -> DiskLimits:
         )
     if disk_limits.size_gib <= burst.above_gib:
         raise InvalidValue(
-            f"--bursting on {disk_limits.size_gib:,g} GiB: disks up to {burst.above_gib} GiB burst "
-            "on credit, without asking",
-            advice=f"leave it out, or take more than {burst.above_gib} GiB",
+            f"--bursting cannot be used with {disk_limits.size_gib:,g} GiB: disks up to "
+            f"{burst.above_gib} GiB burst on credit without it",
+            advice=f"leave it out, or use more than {burst.above_gib} GiB",
             field="bursting",
         )
     most = burst.throughput * tiers.unit_bytes
@@ -152,15 +152,15 @@ def expanded_limits(cloud: str, disk_limits: DiskLimits) -> DiskLimits:
         sold = _types_with(cloud, lambda other: bool(other.tiers and other.tiers.expanded))
         raise InvalidValue(
             f"--performance-plus cannot be used with {disk_limits.disk_type}",
-            advice=f"the catalogue knows its figures for {sold}" if sold else "leave it out",
+            advice=f"the catalogue has its figures for {sold}" if sold else "leave it out",
             field="performance_plus",
         )
     row = table.expanded.rows.get(disk_limits.tier or "")
     if row is None:
         least = next(r.gib for r in reversed(table.rows) if r.name not in table.expanded.rows)
         raise InvalidValue(
-            f"--performance-plus on {disk_limits.size_gib:,} GiB",
-            advice=f"leave it out, or take more than {least} GiB",
+            f"--performance-plus cannot be used with {disk_limits.size_gib:,} GiB",
+            advice=f"leave it out, or use more than {least} GiB",
             field="performance_plus",
         )
     iops, rate = Allowance(row.iops), Allowance(row.throughput * table.unit_bytes)

@@ -46,8 +46,8 @@ _TAKEN = (
 _MOST_BLOCKS = 1000
 _SIDES = ("before", "after")
 _END_OF_HELP = (
-    "A block is four runs: A B B A. The command of a state runs before each run of it, so it must "
-    "be repeatable; after the last run the machine is in state A."
+    "A block is four runs: A B B A. The command of a state runs before each of its runs, so it "
+    "must be repeatable; after the last run the machine is in state A."
 )
 
 
@@ -70,22 +70,26 @@ def _own(
         str | None,
         option(
             "COMMAND",
-            "Shell command that brings the machine into state A. It runs on the machine on "
-            "which you type, also with --host.",
+            "Shell command that puts the machine into state A. It runs on the machine where you "
+            "type, even with --host.",
         ),
     ] = None,
     after: Annotated[
         str | None,
         option(
-            "COMMAND", "The same for state B. Without both commands you switch by hand when asked."
+            "COMMAND",
+            "The same for state B. Without these commands you are asked to switch by hand.",
         ),
     ] = None,
     blocks: Annotated[
-        int, option("N", "Blocks of four runs; an interval needs six.", min=1, max=_MOST_BLOCKS)
+        int,
+        option(
+            "N", "Blocks of four runs; an interval needs at least six.", min=1, max=_MOST_BLOCKS
+        ),
     ] = 6,
     series: Annotated[
         str | None,
-        option("NAME", "Name of the series; the name of an interrupted one continues it."),
+        option("NAME", "Name of the series; give an interrupted one's name to continue it."),
     ] = None,
     fail_worse: Annotated[
         str | None,
@@ -134,7 +138,7 @@ def _series(typed: dict[str, Any]) -> _Series:
     sides = tuple(typed["states"] or _SIDES)
     if len(sides) != 2 or sides[0] == sides[1]:
         raise InvalidValue(
-            f"two different states are compared, not {' '.join(sides)!r}",
+            f"ab compares two different states, not {' '.join(sides)!r}",
             advice="name two, such as: diskbench ab old new",
         )
     before, after = typed["before"], typed["after"]
@@ -142,18 +146,18 @@ def _series(typed: dict[str, Any]) -> _Series:
         present, lacking = ("--before", "--after") if after is None else ("--after", "--before")
         raise InvalidValue(
             f"{present} without {lacking}: nothing switches the machine back",
-            advice=f"add {lacking} 'COMMAND' ('true' where nothing is to be done)",
+            advice=f"add {lacking} 'COMMAND' ('true' if nothing needs to be done)",
         )
     if before is None and not sys.stdin.isatty():
         raise InvalidValue(
             "nothing switches the machine between the two states",
-            advice="add --before 'COMMAND' and --after 'COMMAND', or type it in a terminal, which "
-            "asks you to switch",
+            advice="add --before 'COMMAND' and --after 'COMMAND', or run ab in a terminal, where "
+            "it asks you to switch",
         )
     if len(typed["host"] or ()) > 1:
         raise InvalidValue(
-            "two states of one machine are compared, and several --host are given",
-            advice="name one --host",
+            "ab compares two states of one machine, but several --host are given",
+            advice="give one --host",
         )
     commands = None if before is None else (before, after)
     name = typed["series"] or short(new_id())
@@ -197,7 +201,7 @@ def measure_in_turn(
         if code != 0:
             print(
                 f"error: the run of {side} in block {block} ended with exit code {code}\n"
-                f"  the runs before it are kept; continue with the same command and --series "
+                f"  earlier runs are kept; continue with the same command and --series "
                 f"{series.name}",
                 file=sys.stderr,
             )
@@ -220,11 +224,11 @@ def arguments_of(typed: Mapping[str, Any], labels_of_turn: Mapping[str, str]) ->
 
 def _say_plan(series: _Series, count: int, expected_s: float) -> None:
     (a, b), planned = series.sides, series.blocks * len(ORDER)
-    before = f" ({planned - count} were done before)" if count < planned else ""
+    before = f" ({planned - count} already done)" if count < planned else ""
     print(
         f"series {series.name}: A {a}, B {b}, {counted(series.blocks, 'block')} of A B B A\n"
-        f"{counted(count, 'run')}{before}, each about {format_duration_s(expected_s)}, "
-        f"in all {format_duration_s(expected_s * count)} and the commands",
+        f"{counted(count, 'run')}{before}, each about {format_duration_s(expected_s)}, in all "
+        f"{format_duration_s(expected_s * count)} plus the commands",
         file=sys.stderr,
     )
 
@@ -232,7 +236,7 @@ def _say_plan(series: _Series, count: int, expected_s: float) -> None:
 def _switch(series: _Series, side: str, block: int) -> None:
     """Bring the machine into the state of a side. Raises InvalidValue where its command fails."""
     if series.commands is None:
-        print(f"bring the machine into state {side!r}, then press Enter", file=sys.stderr)
+        print(f"put the machine into state {side!r}, then press Enter", file=sys.stderr)
         if not sys.stdin.readline():
             raise KeyboardInterrupt
         return
@@ -245,6 +249,6 @@ def _switch(series: _Series, side: str, block: int) -> None:
         raise InvalidValue(
             f"the command of {('--before', '--after')[at]} ended with exit code {done.returncode} "
             f"before a run of block {block}",
-            advice=f"the runs before it are kept; correct the command and continue with --series "
+            advice=f"earlier runs are kept; correct the command and continue with --series "
             f"{series.name}",
         )

@@ -37,26 +37,30 @@ _where = partial(option, rich_help_panel="Where it is bought")
 
 
 def advise(
-    size: Annotated[float, option("GIB", "How much data it must hold, in GiB (2^30).")],
+    size: Annotated[float, option("GIB", "How much data the disk must hold, in GiB (2^30).")],
     iops: Annotated[float | None, _load("N", "I/Os per second, of --block each.")] = None,
     mb_per_s: Annotated[float | None, _load("N", "MB/s (10^6 bytes).")] = None,
     block: Annotated[
         str | None,
-        _load("SIZE", "Block size (default: 4k; with --mb-per-s 1m; with both what they make)."),
+        _load(
+            "SIZE",
+            "Block size (default: 4k, or 1m with --mb-per-s; both rates together define it).",
+        ),
     ] = None,
     mix: Annotated[
-        str | None, _load("READS:WRITES", "Their shares, as 70:30 (default: reads only).")
+        str | None,
+        _load("READS:WRITES", "Shares of reads and writes: 70:30 (default: reads only)."),
     ] = None,
     p99: Annotated[
-        str | None, _load("LATENCY", "Latency that 99 % must stay below, as 2ms.")
+        str | None, _load("LATENCY", "Latency that 99 % of I/Os must stay below: 2ms.")
     ] = None,
     for_: Annotated[
         str | None,
         _load(
             "--for",
             "TIME",
-            "How long the load lasts: 30m or burst:30m is a daily peak that begins with full burst "
-            "credit (default: 24h, without end).",
+            "How long the load lasts: 30m or burst:30m is a daily peak that begins with full "
+            "burst credit (default: 24h, a load without end).",
         ),
     ] = None,
     load: Annotated[
@@ -80,7 +84,7 @@ def advise(
         list[str] | None,
         _where(
             "NAME",
-            "A region, or europe or us; repeatable (default: those of the shipped prices).",
+            "A region, or europe or us; repeatable (default: regions with shipped prices).",
             autocompletion=completion.regions,
         ),
     ] = None,
@@ -101,7 +105,7 @@ def advise(
     top: Annotated[int, option("N", "How many rows --prove measures.", min=1, max=20)] = 3,
     chart: Annotated[
         Path | None,
-        option("FILE", "Also draw price against the rate that lasts: .png, .svg, .html."),
+        option("FILE", "Also draw price against the sustained rate: .png, .svg, .html."),
     ] = None,
     include_emulated: Annotated[
         bool, option("Count runs on emulated disks as measured, too.")
@@ -122,7 +126,7 @@ def advise(
         typed = {"--iops": iops, "--mb-per-s": mb_per_s, "--mix": mix, "--for": for_}
         demand, words = _recorded_demand(load, device, size, block, p99, typed)
     elif device is not None:
-        raise InvalidValue("--device is of a recorded load", advice="give --load FILE, too")
+        raise InvalidValue("--device needs a recorded load", advice="add --load FILE")
     else:
         demand, words = _typed_demand(
             size, iops, mb_per_s, block, mix or "100:0", p99, for_ or "24h"
@@ -133,7 +137,7 @@ def advise(
         found = measured_disks(database(database_url), demand, emulated=include_emulated)
         markets = [replace(market, measured=found) for market in markets]
     except StoreUnavailable as error:  # the catalogue answers without it
-        typer.echo(f"stored runs are not looked at: {error.message}", err=True)
+        typer.echo(f"stored runs are left out: {error.message}", err=True)
     answer = advised(markets, demand).model_copy(update={"asked": words})
     if chart is not None:
         kind = format_of(chart, None)
@@ -144,7 +148,7 @@ def advise(
     if explain is not None:
         if not 1 <= explain <= len(answer.rows):
             raise InvalidValue(
-                f"--explain {explain}: the table has {len(answer.rows)} rows",
+                f"--explain {explain}: the table has {units.counted(len(answer.rows), 'row')}",
                 advice="give the number in the first column",
             )
         row = answer.rows[explain - 1]
@@ -172,7 +176,7 @@ def _recorded_demand(
 ) -> tuple[Demand, str]:
     if given := [name for name, value in typed.items() if value is not None]:
         raise InvalidValue(
-            f"{given[0]} and --load both say what the load is", advice="leave one of them out"
+            f"{given[0]} and --load both define the load", advice="leave one of them out"
         )
     found = load_of(path, device, block)
     target = None if p99 is None else _milliseconds(p99)
@@ -208,11 +212,13 @@ def _typed_demand(
     match = re.fullmatch(r"(\d+(?:\.\d+)?)\s*[:/]\s*(\d+(?:\.\d+)?)", mix.strip())
     reads, writes = map(float, match.groups()) if match else (0.0, 0.0)
     if not reads + writes:
-        raise InvalidValue(f"--mix {mix!r} is not a mix", advice="write reads and writes, as 70:30")
+        raise InvalidValue(
+            f"--mix {mix!r} is not a mix", advice="write the shares of reads and writes: 70:30"
+        )
     load, in_bytes = _typed_load(iops, mb_per_s, block, reads / (reads + writes))
     seconds = units.parse_duration_s(for_.removeprefix("burst:"))
     if not seconds:
-        raise InvalidValue("--for 0 is no time", advice="write 24h, 30m or burst:30m")
+        raise InvalidValue("--for 0 is not a duration", advice="write 24h, 30m or burst:30m")
     target = None if p99 is None else _milliseconds(p99)
     demand = constant(load, gib, seconds, target, in_mb_per_s=in_bytes)
     rate = load.max_per_s or 0.0
@@ -245,12 +251,12 @@ def _typed_load(
             raise InvalidValue(
                 f"--iops {iops:,g} of --block {block} are {iops * given / 1e6:,.4g} MB/s, not "
                 f"{mb_per_s:,g}",
-                advice="two of the three say the third: leave one out",
+                advice="any two of the three define the third: leave one out",
             )
         if not 512 <= made <= 64 * units.MIB:
             raise InvalidValue(
-                f"--mb-per-s {mb_per_s:,g} with --iops {iops:,g} are blocks of {made:,.0f} bytes",
-                advice="give figures that make blocks of 512 to 64m",
+                f"--mb-per-s {mb_per_s:,g} with --iops {iops:,g} makes blocks of {made:,.0f} bytes",
+                advice="give figures that make blocks of 512 bytes to 64 MiB",
             )
         given = given or round(made)
     size = given or (4 * units.KIB if iops is not None else units.MIB)
@@ -264,7 +270,7 @@ def _milliseconds(text: str) -> float:
     except ValueError:
         limit = 0.0
     if not limit:
-        form = "write a number and its unit, as 2ms"
+        form = "write a number with its unit: 2ms"
         raise InvalidValue(f"--p99 {text!r} is not a latency", advice=form)
     return limit
 

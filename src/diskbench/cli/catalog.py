@@ -36,13 +36,13 @@ Refresh = Annotated[
     bool,
     option(
         "--refresh",
-        "First ask the clouds (or --provider) for limits and prices, and keep what they say.",
+        "First fetch limits and prices from the clouds (or --provider) and store them.",
     ),
 ]
 
 
 def disks(cloud: Cloud = None, refresh: Refresh = False, output: TableOrJson = "table") -> None:
-    """List the disk types: sizes, IOPS and throughput by formula, bursts; and other parts."""
+    """List disk types (sizes, IOPS and throughput formulas, bursts) and other parts."""
     _open(cloud, refresh=refresh)
     disks_shown = [row for row in listing.disk_entries() if cloud in (None, row[0])]
     grouped = groupby(listing.parts(cloud), key=lambda part: part.cloud)
@@ -63,7 +63,7 @@ def disks(cloud: Cloud = None, refresh: Refresh = False, output: TableOrJson = "
 
 
 def instances(cloud: Cloud = None, refresh: Refresh = False, output: TableOrJson = "table") -> None:
-    """List the machines, the disk rates that each sustains, and its price."""
+    """List machines with their price and the disk rates that each sustains."""
     books = _open(cloud, refresh=refresh)
     machines = list(listing.machine_rows(books, cloud))
     if output == "table":
@@ -79,7 +79,7 @@ def prices(
     region: Annotated[
         str | None,
         option(
-            "NAME", "Only this region, and --refresh for it (default: that of the shipped prices)."
+            "NAME", "Only this region, also for --refresh (default: that of the shipped prices)."
         ),
     ] = None,
     refresh: Refresh = False,

@@ -46,8 +46,8 @@ def compare(
         list[str] | None,
         option(
             "FACT",
-            "Count trials of one side as replicates although this fact differs (zone, kernel, "
-            "…); `all` ignores every fact.",
+            "Count trials of one side as replicates even if this fact differs (zone, kernel, …); "
+            "`all` ignores every fact.",
         ),
     ] = None,
     output: TableOrJson = "table",

@@ -22,7 +22,7 @@ def devices(
         option("USER@HOST[:PORT]", "Machine to look at over SSH.", show_default="this machine"),
     ] = None,
     all_: Annotated[
-        bool, option("--all", "Also list loop devices: files that somebody attached.")
+        bool, option("--all", "Also list loop devices (files attached as disks).")
     ] = False,
     output: TableOrJson = "table",
 ) -> None:

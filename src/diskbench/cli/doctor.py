@@ -82,7 +82,7 @@ def live(*, words: tuple[str, ...], recording: Path | None, **typed: Any) -> Non
             advice="name another file: --recording FILE",
         ) from error
     requests = counted(len(made.exchanges), "request")
-    told = f"{file}: {requests} with their answers, without what is private"
+    told = f"{file}: {requests} with their answers, private data removed"
     advice = "read it before you attach it to an issue"
     kept = Finding(check="recording", where="this machine", state="ok", told=told, advice=advice)
     findings.append(kept)

@@ -70,7 +70,7 @@ def gc(
     named = list(ids or [])
     if not_mine and (provider is None or not named):
         raise InvalidValue(
-            "--not-mine is for leases of others, which have to be named",
+            "--not-mine ends leases of others, and each must be named",
             advice="add --provider NAME and the full ids that it lists",
         )
     session = opened(database_url, evidence_url, gives_back=False)

@@ -58,10 +58,12 @@ def identify(
         print_json(json.dumps(document, indent=2))
         return
     if len(levels) == 1 and levels[0].fell_from is None:
-        print("one figure identifies nothing: measure random and sequential I/O (--profile quick)")
+        print(
+            "one figure cannot identify a disk: measure random and sequential I/O (--profile quick)"
+        )
     elif not types:
         steps = counted(len(levels), "step")
-        print(f"no disk of the catalogue behaves as run {short(measured.run_id)} in {steps}")
+        print(f"no disk in the catalogue behaves like run {short(measured.run_id)} in {steps}")
     for of_type in types:
         best = of_type[0]
         print(f"{type_words(of_type)}, {best.off:.1%} off")

@@ -88,7 +88,7 @@ def run(
     if detach or queue:
         check_judges(
             {**(defaults or {}), "junit": junit},
-            "needs the end of the matrix, and this command ends before",
+            "needs the finished matrix, but this command ends earlier",
             "leave out --detach and --queue",
         )
     file = load_matrix(matrix, load_settings().tags)

@@ -210,9 +210,9 @@ def _keep_traceback(error: BaseException) -> Path | None:
 
 
 _FORMS = {
-    "GIB": "give GiB (2^30 bytes) without a unit, whole ones for a rented disk: {} 20",
-    "USD": "give US dollars without a sign: {} 12.50",
-    "USD_PER_HOUR": "give US dollars an hour without a sign: {} 0.25",
+    "GIB": "give GiB (2^30 bytes) without a unit, whole numbers for a rented disk: {} 20",
+    "USD": "give US dollars without a currency sign: {} 12.50",
+    "USD_PER_HOUR": "give US dollars an hour without a currency sign: {} 0.25",
     "RATE": "give a number without a unit: {} 250",
     "int": "give a whole number: {} 3",
     "float": "give a number: {} 2.5",

@@ -37,11 +37,11 @@ Set = Annotated[list[str] | None, option("--set", "KEY=VALUE", "Profile paramete
 PathOption = Annotated[str | None, option("--path", "DIR", "Directory to measure.")]
 Device = Annotated[
     list[str] | None,
-    option("--device", "PATH", "Block device to measure; one for each that the file names."),
+    option("--device", "PATH", "Block device to measure; one for each device that the file names."),
 ]
 Allow = Annotated[
     list[str] | None,
-    option("--allow", "OPTION", "Let a job file use this option, as `run --allow` does."),
+    option("--allow", "OPTION", "Let a job file use this option, like `run --allow`."),
 ]
 Size = Annotated[
     float | None, option("--size", "GIB", "How much of the target to use, in GiB (2^30).")
@@ -126,7 +126,7 @@ def render(
 def from_load(
     file: Annotated[Path, argument("FILE", "A recorded load, as `advise --load` takes it.")],
     device: Annotated[str | None, option("NAME", "Which device of the recorded load.")] = None,
-    block: Annotated[str | None, option("SIZE", "Block size, where the file has none.")] = None,
+    block: Annotated[str | None, option("SIZE", "Block size, if the file has none.")] = None,
 ) -> None:
     """Print a profile that repeats the percentiles of a recorded load, a step for each."""
     typer.echo(load_profile(load_of(file, device, block), file.name), nl=False)

@@ -22,7 +22,9 @@ def write_proof(
     """Write the matrix and say how to see its cost and to run it. Raises InvalidValue."""
     rows = [row for row in answer.rows if row.machine is not None][:top]
     if not rows:
-        raise InvalidValue("no row can be measured", advice="ask for less, or of other providers")
+        raise InvalidValue(
+            "no row can be measured", advice="lower the requirements, or ask other providers"
+        )
     if record is not None and demand.rate is None:
         raise InvalidValue(
             "a recorded load has no single rate to search for",

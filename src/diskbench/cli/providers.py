@@ -22,7 +22,7 @@ def abilities(provider: Provider) -> Iterator[str]:
     instance: object = provider
     yield "rents" if isinstance(instance, ports.Renter) else "measures existing machines"
     if isinstance(instance, ports.Provisions):
-        yield f"performance can be provisioned apart from size: {', '.join(instance.provisioned())}"
+        yield f"can provision performance apart from size: {', '.join(instance.provisioned())}"
     if isinstance(instance, ports.Caches):
         yield f"caches disks on their host: --cache {'|'.join(instance.host_caches())}"
     if isinstance(instance, ports.EndsMachines):

@@ -32,7 +32,7 @@ def publish(
     site_url: Annotated[
         str | None, option("URL", "The public address of the site, for the links of its Atom feed.")
     ] = None,
-    full: Annotated[bool, option("--full", "Write every page again.")] = False,
+    full: Annotated[bool, option("--full", "Rewrite every page.")] = False,
     quiet: Annotated[bool, option("--quiet", "-q", "Print no summary.")] = False,
     database_url: DatabaseUrl = None,
     evidence_url: EvidenceUrl = None,
@@ -46,7 +46,7 @@ def publish(
 
     if anonymous and (with_evidence or evidence_base):
         raise InvalidValue(
-            "--anonymous leaves the evidence out, which names hosts and paths",
+            "--anonymous leaves out the evidence, because it names hosts and paths",
             advice="leave out --with-evidence and --evidence-base, or --anonymous",
         )
     addresses = {"--evidence-base": evidence_base, "--site-url": site_url}

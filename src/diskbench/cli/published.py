@@ -11,7 +11,9 @@ from diskbench.results.refreshed_catalogue import open_books
 
 
 def list_(
-    post: Annotated[str | None, option("POST", "Only figures of this post, as iaas-2018.")] = None,
+    post: Annotated[
+        str | None, option("POST", "Only figures of this post, such as iaas-2018.")
+    ] = None,
     provider: Annotated[
         str | None,
         option(

@@ -26,8 +26,8 @@ def regressions(
         list[str] | None,
         option(
             "FACT",
-            "Count machines of one time together although this fact differs; "
-            "`all` ignores every fact.",
+            "Count machines of one time together even if this fact differs; `all` ignores every "
+            "fact.",
         ),
     ] = None,
     notify: Annotated[

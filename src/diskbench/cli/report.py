@@ -72,7 +72,7 @@ def report(
         str | None,
         option(
             "NAME",
-            "Only this chart, of the runs or of the post; `list` shows what there is.",
+            "Only this chart, of the runs or of the post; `list` shows all charts.",
             autocompletion=_charts,
         ),
     ] = None,

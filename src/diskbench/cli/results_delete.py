@@ -57,10 +57,12 @@ def delete(
 
 @selecting
 def prune(
-    keep: Annotated[str, option("TIME", "Keep the logs of runs that ended within it: 24h, 30d.")],
+    keep: Annotated[
+        str, option("TIME", "Keep the logs of runs that ended within this time: 24h, 30d.")
+    ],
     asked: Selection,
     dry_run: Annotated[
-        bool, option("--dry-run", "Say what would be freed, and change nothing.")
+        bool, option("--dry-run", "Show what would be freed, and change nothing.")
     ] = False,
     yes: Yes = False,
     database_url: DatabaseUrl = None,
@@ -119,7 +121,7 @@ def _print(prunings: Iterable[RunPruning], verb: str) -> str:
             every += freed
             print(f"trial {short(trial_id)}: {verb} {_sum(freed)}")
     if small:
-        why = "the logs take less than what would be kept in their place"
+        why = "the logs take less space than what would replace them"
         print(f"{counted(small, 'run')} left: {why}", file=sys.stderr)
     if not every:
         print("nothing to free", file=sys.stderr)

@@ -105,15 +105,15 @@ def show(
         bool | None,
         option(
             "--plot/--no-plot",
-            "Draw each step by the second, and its latency percentiles (default: on a "
-            "terminal the steps in which the level fell).",
+            "Draw each step second by second, with its latency percentiles (default: on a "
+            "terminal, the steps whose level fell).",
         ),
     ] = None,
     pool: Annotated[
         list[str] | None,
         option(
             "FACT",
-            "Of several trials: pool them although this fact differs; `all` ignores every fact.",
+            "Pool several trials even if this fact differs; `all` ignores every fact.",
         ),
     ] = None,
     *,

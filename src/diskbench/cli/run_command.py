@@ -65,8 +65,8 @@ class Request(Frozen):
 
     ask_metadata: bool = option(
         default=False,
-        about="Let the machine ask its cloud's metadata service for its type: its limits then "
-        "count beside --promise; no credentials are read.",
+        about="Ask the cloud's metadata service for the machine's type, so that its limits count "
+        "beside --promise; no credentials are read.",
         panel=WHAT,
         rare=True,
         only="there",
@@ -91,11 +91,12 @@ class Request(Frozen):
     )
     max_replicates: int | None = _until("With --until-ci: the most replicates (30).", metavar="N")
     deadline: str | None = _until(
-        "With --until-ci: no replicate begins that ends later (6h, 90m).", metavar="TIME"
+        "With --until-ci: start no replicate that would end later than this (6h, 90m).",
+        metavar="TIME",
     )
     allow: tuple[str, ...] | None = _how(
         None,
-        "Let a job file use this option on this machine of yours, as exec_prerun.",
+        "Let a job file use this option on your own machine, such as exec_prerun.",
         metavar="OPTION",
         rare=True,
         only="there",
@@ -116,7 +117,9 @@ class Request(Frozen):
     database_url: str | None = option(None, DATABASE, metavar="URL")
     evidence_url: str | None = option(None, EVIDENCE, metavar="URL")
     dry_run: bool = _show(
-        default=False, about="Measure nothing: show what `diskbench plan` shows.", command="run"
+        default=False,
+        about="Measure nothing; print the plan, like `diskbench plan`.",
+        command="run",
     )
     offline: bool = _how(
         default=False, about="Ask no cloud: plan from the catalogue only.", command="plan"
@@ -170,7 +173,8 @@ def with_run_options(
     chosen = None if name is None else plugin(name)
     own = [*_parameters(chosen, command.__name__), *(options_of(more) if more else ())]
     how_to_see_all = (
-        "These are the options used most. All that a provider takes: diskbench run --provider NAME "
+        "These are the most common options. For all options of a provider: diskbench run "
+        "--provider NAME "
         f"--help, where NAME is {', '.join(names[:-1])} or {names[-1]}."
     )
     shown = how_to_see_all if chosen is None else None

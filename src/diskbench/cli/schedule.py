@@ -71,7 +71,7 @@ def add(
     ] = False,
     budget: Annotated[
         float | None,
-        option("USD", "Cost limit of each due time in US dollars (default: the file's)."),
+        option("USD", "Cost limit of each start in US dollars (default: the file's)."),
     ] = None,
     assume_price: AssumePrice = None,
     database_url: DatabaseUrl = None,
@@ -118,7 +118,7 @@ def show(name: Name, output: TableOrJson = "table", database_url: DatabaseUrl = 
 
 
 def pause(name: Name, database_url: DatabaseUrl = None) -> None:
-    """Start nothing until it is resumed; a running matrix continues."""
+    """Pause a schedule until it is resumed; a running matrix continues."""
     pause_schedule(database(database_url), name)
     print(f"{name} is paused", file=sys.stderr)
 

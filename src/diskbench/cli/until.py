@@ -47,7 +47,7 @@ def _bounds(request: Request) -> dict[str, float | int]:
     most, least = request.max_replicates, request.typed["replicates"]
     check_judges(
         request.typed,
-        "judges the trials of one command, not replicates until an interval",
+        "cannot judge the replicates of --until-ci",
         "leave out {flag} or --until-ci",
     )
     share = parse_share("--until-ci", request.until_ci or "", least=0.001)
@@ -66,8 +66,8 @@ def _bounds(request: Request) -> dict[str, float | int]:
             raise InvalidValue(too_many, advice=f"at most {REPLICATES:,}")
     if most < least:
         raise InvalidValue(
-            f"--max-replicates {most} is less than the {least} that are measured at least",
-            advice="give as many or more",
+            f"--max-replicates {most} is less than the minimum of {least}",
+            advice="give that many or more",
         )
     return {"until_ci": share, "min_replicates": least, "max_replicates": most}
 

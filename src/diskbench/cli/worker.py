@@ -25,8 +25,7 @@ def worker(
         int | None,
         option(
             "N",
-            "Take no new cell while this process has N cells "
-            "(default: as many as the matrices allow).",
+            "Take no new cell while this process has N cells (default: what the matrices allow).",
             min=1,
             show_default=False,
         ),
@@ -35,7 +34,7 @@ def worker(
         str | None, option("NAME", "Its name in 'diskbench status' (default: its host).")
     ] = None,
     drain: Annotated[
-        bool, option("--drain", "On SIGTERM, finish its own cells before it ends.")
+        bool, option("--drain", "On SIGTERM, finish the worker's own cells before it ends.")
     ] = False,
     database_url: DatabaseUrl = None,
     evidence_url: EvidenceUrl = None,

@@ -202,7 +202,7 @@ _TIME_ERROR = 5
 
 _RAISE = "request a higher one (docs/renting.md), or give back what is not needed (diskbench gc)"
 
-_LOOK = "look in the cloud's console whether that is enough (docs/renting.md)"
+_LOOK = "check in the cloud's console whether that is enough (docs/renting.md)"
 
 
 def quota_findings(provider: Metered, scope: Scope, needs: Sequence[Need] | None) -> list[Finding]:
@@ -239,7 +239,7 @@ def compared(provider: str, quotas: Sequence[Quota], needs: Sequence[Need] | Non
         where, takes = _where(provider, quota.region), f"the matrix takes {needed:,.0f} at once"
         if quota.limit is None:
             if needed:
-                text = f"{quota.name}: not known; {takes}"
+                text = f"{quota.name}: unknown; {takes}"
                 findings.append(finding("quota", where, "warning", text, _LOOK))
             continue
         left = quota.limit - (quota.used or 0)

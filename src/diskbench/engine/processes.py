@@ -145,7 +145,7 @@ def check_shared(database: sa.Engine, own: str) -> None:
     for peer in executors:
         if peer.executor_id in alive and peer.secret_id not in (None, own):
             raise InvalidValue(
-                f"this worker's secret is not that of worker {peer.name} on {peer.hostname}",
+                f"this worker's secret differs from that of worker {peer.name} on {peer.hostname}",
                 advice="give all workers of a database the same DISKBENCH_SECRET, or the same file "
                 "(see secret_file in 'diskbench config')",
             )

@@ -121,7 +121,7 @@ def typed_target(
     allowed = allowed_options(allow, provider="local", host=None, rents=False)
     if path is not None and devices:
         raise InvalidValue(
-            "--path and --device exclude each other", advice="give one of them", field="path"
+            "--path and --device cannot be used together", advice="give one of them", field="path"
         )
     if size_gib is not None and not 0 < size_gib < math.inf:
         raise InvalidValue(

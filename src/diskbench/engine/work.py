@@ -142,7 +142,7 @@ def abandoned_work(
         else:
             name = short(work.id)
             raise InvalidValue(
-                f"{name} is run by a process that is alive",
+                f"{name} is being run by another process",
                 advice=f"see its progress with 'diskbench status {name}'; stop it with "
                 f"'diskbench cancel {name}'",
             )
@@ -190,7 +190,7 @@ def prolong(session: Session, trial_id: str) -> None:
     if not moved:
         check_lasts(session, plan, failed)
     if failed is not None:
-        log.warning("the lease of %s keeps its end: %s", trial_id, failed.message)
+        log.warning("the lease of %s could not be extended: %s", trial_id, failed.message)
 
 
 def cancel(database: sa.Engine, names: Sequence[str]) -> tuple[list[str], list[CampaignRow]]:

@@ -68,9 +68,9 @@ def audit_output(
     """The checks that fio's JSON alone allows, in order. `end_known`: diskbench itself recorded the
     end of fio."""
     ended = not output.interim and (end_known or output.timestamp_ms is not None)
-    end = "the document has no time: when fio ended is not known"
+    end = "the document has no time, so it is unknown when fio ended"
     if output.interim:
-        end = "fio's last document is not complete: when it ended is not known"
+        end = "fio's last document is incomplete, so it is unknown when it ended"
     elif ended:
         end = "the end of fio is known"
     unsaid = output.timeless and not ended and not output.interim
@@ -251,8 +251,8 @@ def _percentiles(output: FioOutput) -> Iterator[str | None]:
             yield None
             continue
         yield (
-            f"job {job.name}: clat of {direction} is {clat_ns:,.0f} ns on average, longer than the "
-            f"{lat_ns:,.0f} ns of lat, which it is a part of"
+            f"job {job.name}: clat of {direction} is {clat_ns:,.0f} ns on average, longer than "
+            f"lat ({lat_ns:,.0f} ns), which includes it"
         )
 
 
@@ -305,8 +305,8 @@ def run_warnings(runs: Sequence[Sequence[Measurement]]) -> tuple[Warning, ...]:
             warnings.append(
                 RUNS_DISAGREE.warning(
                     f"the {direction} rates of {len(iops)} runs range from {_shown(of_runs[low])} "
-                    f"(run {low + 1}) to {_shown(of_runs[high])} (run {high + 1}), a variation of "
-                    f"at least {percent(least)}",
+                    f"(run {low + 1}) to {_shown(of_runs[high])} (run {high + 1}); they vary by "
+                    f"at least {percent(least)}, even allowing for noise",
                     step=name,
                 )
             )

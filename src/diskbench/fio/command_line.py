@@ -152,7 +152,7 @@ def _check_reads(jobs: list[tuple[str, list[str]]]) -> None:
             key, _, value = line.partition("=")
             if key in {"rw", "readwrite"} and _WRITES.search(value):
                 raise ProfileError(
-                    f"[{name}] {line}: the command has --readonly, too",
+                    f"[{name}] {line}: the command also has --readonly",
                     advice="leave out one of them",
                 )
 

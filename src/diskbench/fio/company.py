@@ -69,8 +69,8 @@ def counted_company(output: FioOutput) -> Iterator[Warning]:
     extra = count.requests - caused
     if extra > max(MORE * caused, LEAST_IOPS * seconds, LEAST_IOS):
         yield OTHER_IO.warning(
-            f"the device did {count.requests / seconds:,.0f} reads a second, and fio accounts for "
-            f"at most {caused / seconds:,.0f}: another program used it"
+            f"the device did {count.requests / seconds:,.0f} reads a second, but fio accounts for "
+            f"only {caused / seconds:,.0f}: another program used it"
         )
 
 
@@ -120,7 +120,7 @@ def _counted(case: Case) -> Iterator[Warning]:
         moved = _sum([disk[way] for way in judged])
         yield OTHER_IO.warning(
             f"the disk did {moved.ios / seconds:,.0f} IOPS and "
-            f"{format_mb_per_s(moved.bytes / seconds)} MB/s, and fio accounts for at most "
+            f"{format_mb_per_s(moved.bytes / seconds)} MB/s, but fio accounts for only "
             f"{caused.ios / seconds:,.0f} IOPS and {format_mb_per_s(caused.bytes / seconds)} MB/s: "
             "another program used it"
         )

@@ -197,7 +197,7 @@ def cache_doubts(case: Case) -> Iterator[Warning]:
         size, memory = sum(sizes), case.facts.memory_bytes
         if all(sizes) and size and memory and size < memory:
             yield PAGE_CACHE.warning(
-                f"the I/O is buffered, and its {format_bytes(size)} fit into "
+                f"the I/O is buffered, and its {format_bytes(size)} fit in "
                 f"{format_bytes(memory)} of memory",
                 advice="use direct=1, or files of twice the memory",
             )
@@ -224,26 +224,26 @@ def _missing(way: Way, count: DeviceCount, *, is_direct: bool | None) -> Iterato
     share = count.share
     if share is None and count.of_all is not None and count.of_all < ALL - count.unseen:
         yield PAGE_CACHE.warning(
-            f"of all steps together the device did {count.words} ({percent(count.of_all)}): some "
-            "of it never reached it"
+            f"over all steps the device did {count.words} ({percent(count.of_all)}): the rest "
+            f"never reached it"
         )
     if share is None and way == "read" and (count.gathered_bytes or 0) > _LONGEST_AHEAD:
         each = format_bytes(count.gathered_bytes or 0)
         yield PAGE_CACHE.warning(
-            f"the device did {count.requests:,} requests for {count.ios:,} reads, of {each} if "
-            "it did all, where the kernel reads 128 KiB ahead: memory may have answered"
+            f"the device did {count.requests:,} requests for {count.ios:,} reads: that would be "
+            f"{each} each, but the kernel reads 128 KiB ahead, so memory may have answered"
         )
     if share is None or share >= ALL:
         return
     words = f"the device did only {count.words} ({percent(share)})"
     if is_direct is None:
         others = ("memory", *(("blocks never written",) if way == "read" else ()))
-        others += () if count.requests else ("a device that is not listed (of a network)",)
+        others += () if count.requests else ("a device that is not listed (on a network)",)
         did = "took" if way == "write" else "answered"
         rest = f"{', or '.join(others)}{',' if len(others) > 1 else ''} {did}"
         yield PAGE_CACHE.warning(
             f"{words}: {rest} the rest",
-            advice="check whether the job had direct=1, and whether all that it read was written",
+            advice="check that the job had direct=1 and that every block it read had been written",
         )
     elif not is_direct:
         yield PAGE_CACHE.warning(f"{words}: the page cache served the rest")
@@ -292,8 +292,8 @@ def _sooner_than_a_disk(rows: Sequence[Measurement]) -> Iterator[Warning]:
         each_ns = row.jobs / row.iops * NS_PER_S if row.iops else _SOONEST_NS
         if row.scope == "step" and row.direction == "read" and each_ns < _SOONEST_NS:
             yield NOT_A_DISK.warning(
-                f"each buffered random read took {each_ns / 1000:.1f} µs, sooner than any disk: "
-                "memory answered",
+                f"each buffered random read took {each_ns / 1000:.1f} µs, faster than any disk: "
+                f"memory answered",
                 advice="use direct=1, or files of twice the memory",
             )
 
@@ -306,7 +306,7 @@ def beyond_a_disk(
     moved = sum(row.bytes_per_s or 0.0 for row in merged)
     if moved > hosts * _BUS_BYTES_PER_S:
         yield NOT_A_DISK.warning(
-            f"{format_mb_per_s(moved)} MB/s pass no bus of a machine "
+            f"{format_mb_per_s(moved)} MB/s is more than any bus of a machine carries "
             f"({format_mb_per_s(_BUS_BYTES_PER_S)} MB/s)"
         )
         return

@@ -59,7 +59,7 @@ def _old_size_unit(root: Mapping[str, Any]) -> int | None:
     if release[0] > 2 or (names_kb and not names_old):
         return None
     if release > _LAST_OF_OLD or (release == _LAST_OF_OLD and _FROM_GIT.match(number[3])):
-        raise ValueError(f"{version} is between fio 2.21 and 3.0: its units are not known")
+        raise ValueError(f"{version} is between fio 2.21 and 3.0: its units are unknown")
     if any(
         (stats.get("io_bytes") or stats.get("io_kbytes")) and "total_ios" not in stats
         for stats in directions
@@ -201,8 +201,7 @@ def _direction(
         for other in (kind, f"{kind}_ns"):
             if other != name and stats.get(other):
                 raise ValueError(
-                    f"{where}.{other} is there, where its version of fio writes {name}: it would "
-                    "not be read"
+                    f"{where}.{other} is not read: its version of fio writes {name} instead"
                 )
         return _latency(stats.get(name), ios, f"{where}.{name}", unit_ns)
 
@@ -235,7 +234,7 @@ def _latency(value: object, ios: int, where: str, unit_ns: int) -> reported.Repo
     if samples == 0 and mean == 0:
         return None
     if samples == 0 and "N" in value:
-        raise ValueError(f"{where}.N is 0, and its mean is {mean:.4g}")
+        raise ValueError(f"{where}.N is 0, but its mean is {mean:.4g}")
     return reported.ReportedLatency(
         samples=samples,
         min_ns=_scaled(value, "min", where, unit_ns),

@@ -227,9 +227,9 @@ def fill_doubts(case: Case) -> Iterator[Warning]:
     if filled is None or case.step.role == "fill":
         return
     if filled.passes < ENOUGH:
-        part = "nothing" if not filled.passes else f"only {filled.passes:.0%}"
+        part = "none" if not filled.passes else f"only {filled.passes:.0%}"
         yield UNWRITTEN.warning(
-            f"{part} of the blocks that it reads was written before",
+            f"{part} of the blocks that it reads had been written before",
             advice="a disk answers such reads without I/O: write the blocks first, as the fill "
             "step of the shipped profiles does",
         )

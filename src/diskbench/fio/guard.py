@@ -106,7 +106,7 @@ def problems(jobfile: Sections, target: FioTarget) -> Iterator[str]:
         if target.kind == "directory":
             yield from _of_devices_alone(job)
         if target.others and not job.get("filename"):
-            yield f"[{job.name}] has no device: filename= says which of the disks it is for"
+            yield f"[{job.name}] has no device: name one of the disks with filename="
 
 
 def _of_devices_alone(job: Section) -> Iterator[str]:
@@ -216,7 +216,7 @@ def _in_one_piece(rw: str) -> bool:
 
 
 _UNLINK = (_on("device"), "0".__eq__, "it would remove the device node")
-_NAME = (_any, _is_job_name, "this name holds what no job name may hold")
+_NAME = (_any, _is_job_name, "this name has characters that no job name may have")
 _BEYOND = "it goes over the whole device, and --size allows a part of it"
 _PLAIN: Final[dict[str, tuple[Callable[[FioTarget], bool], Callable[[str], bool], str]]] = {
     "mem": (_any, MEMORY.__contains__, f"memory is one of {', '.join(sorted(MEMORY))}"),

@@ -139,7 +139,7 @@ _ZERO_IS_UNSET: Final = frozenset({"openfiles", "number_ios", "loops"})
 
 _Check = tuple[Callable[[str, str], bool], str]
 _SIZE: Final[_Check] = (_is_size, "write bytes, perhaps with k, m, g or t, or N% up to 100%")
-_COUNT: Final[_Check] = (_is_count, "write a whole number from 1 on")
+_COUNT: Final[_Check] = (_is_count, "write a whole number, 1 or more")
 _TIMES: Final[_Check] = (_is_time, "write a whole number, with s, m, h, d, ms or us")
 _BLOCKS: Final[_Check] = (_are_blocks, "write block sizes such as 4k, or 4k,64k")
 

@@ -133,7 +133,7 @@ def check_references(names: Sequence[str], sections: Sequence[Section]) -> None:
     for step in references(sections):
         if step not in names:
             raise ProfileError(
-                f"rate_iops depends on step {step!r}, which does not come before it",
+                f"rate_iops depends on step {step!r}, which does not run before it",
                 advice=f"steps before it: {', '.join(names) or 'none'}",
             )
 
@@ -145,7 +145,7 @@ def _filled(section: Section, job: Section, rates: Mapping[str, float], step: st
     share, source = reference
     if rates.get(source, 0) <= 0:
         raise MeasurementFailed(
-            f"step {step!r} needs the rate of step {source!r}, which reached no I/O",
+            f"step {step!r} needs the rate of step {source!r}, which did no I/O",
             advice="look at that step's stderr in the evidence",
         )
     total = rates[source] * share

@@ -65,7 +65,7 @@ def check_version(sections: Sequence[Section], fio_version: str | None, *, where
         oldest = ".".join(str(part) for part in OLDEST)
         raise ProfileError(
             f"fio {fio_version} on the target is older than {oldest}",
-            advice="install a newer fio there (--install-fio takes the distribution's)",
+            advice="install a newer fio there (--install-fio installs the distribution's)",
         )
     if news := list(_too_new(sections, fio_version)):
         named = ", ".join(f"{option} needs fio {needs}" for option, needs in news)

@@ -261,7 +261,7 @@ def _ended(output: FioOutput, stream: _Stream, documents: int) -> FioOutput:
         sure = bool(output.timestamp_ms or output.begun_ms)
         taken = f"{documents} documents (--status-interval): the last one is used"
         if not sure:
-            taken += f"; they hold no time that would tell them from {documents} runs"
+            taken += f"; without times they cannot be told from {documents} runs"
         notes.append(taken)
         reports = "; ".join(filter(None, (reports, taken)))
     return replace(

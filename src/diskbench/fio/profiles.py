@@ -215,8 +215,8 @@ def with_environment(profile: Profile, environment: Mapping[str, str]) -> Profil
         return profile
     for name in filter(may_be_secret, profile.parameters):
         raise ProfileError(
-            f"profile {profile.name!r} uses ${{{name}}}, whose name says that it is a secret; the "
-            "values of variables are kept as evidence",
+            f"profile {profile.name!r} uses ${{{name}}}, whose name suggests a secret; the values "
+            f"of variables are kept as evidence",
             advice="give the variable another name, or write the value into a copy of the file",
         )
     filled = {

@@ -65,7 +65,7 @@ def why_failed(fio_exit: int, files: Mapping[str, bytes]) -> tuple[str, str] | N
     oom = _whole(_values(files.get(END, b"")).get("oom_kills")) or 0
     if _NOT_STARTED.search(files.get(STDERR, b"").decode(errors="replace")):
         return (
-            "fio gave up before it measured: a job of it did not start in time",
+            "fio gave up before it measured: one of its jobs did not start in time",
             "the machine was short of CPU or memory; give it fewer jobs, or a larger machine",
         )
     if fio_exit == 0:
@@ -130,8 +130,8 @@ def clock_doubts(case: Case) -> Iterator[Warning]:
     moved = clock_moved_s(case.files.get(END, b""))
     if moved:
         yield CLOCK_MOVED.warning(
-            f"the host's clock was set by {moved:+.1f} s during {case.step.name}; durations come "
-            "from a clock that only goes forward and are right"
+            f"the host's clock was moved by {moved:+.1f} s during {case.step.name}; durations "
+            f"come from a monotonic clock and are right"
         )
 
 

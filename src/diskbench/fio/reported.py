@@ -220,7 +220,7 @@ def without_sum(jobs: Sequence[FioJob], *, where: str) -> tuple[FioJob, ...]:
     # Terse output has whole KiB, so each job may lack almost one.
     if abs(of_parts - of_sum) > (0 if counted else 1024 * len(jobs)):
         raise FioOutputUnreadable(
-            f"{where}: its servers did {of_parts:,} {'I/Os' if counted else 'bytes'}, and "
+            f"{where}: its servers did {of_parts:,} {'I/Os' if counted else 'bytes'}, but "
             f"{ALL_CLIENTS!r} says {of_sum:,}",
             advice="a server's part may be missing: import the whole output, or only that line",
         )

@@ -200,7 +200,7 @@ def _merged(file: Sections) -> str:
         return ""
     counts = Counter(name for names in directories.values() for name in names if name)
     shared = sorted(name for name, count in counts.items() if count > 1)
-    also = f"; {', '.join(shared)} of them is one file then" if shared else ""
+    also = f"; {', '.join(shared)} in them is then one file" if shared else ""
     return f", as those of all {len(directories)} directories do{also}"
 
 
@@ -331,9 +331,8 @@ def _nothing_to_take_it_from(unsized: list[Section]) -> ProfileError:
     sizes = dict.fromkeys(size for job in unsized if (size := job.get("size")))
     said = f"size={' and '.join(sizes)}" if sizes else "no size="
     return ProfileError(
-        f"{named}: {said} means what a device or an existing file has; in a directory fio finds "
-        "nothing there and fails",
-        advice="give --size, from which it is taken, or size= in bytes (--set size=1g); or measure "
-        "a device",
+        f"{named}: {said} means the size of a device or an existing file; in a directory fio "
+        f"finds neither and fails",
+        advice="give --size, which sets it, or size= in bytes (--set size=1g); or measure a device",
         field="size",
     )

@@ -167,7 +167,7 @@ def _loop(profile: Profile, steps: Sequence[Step]) -> Loop | None:
     for name in (begin, profile.loop.tracked):
         if name is not None and name not in names:
             raise ProfileError(
-                f"profile {profile.name!r}: the loop names the step {name!r}, which there is not",
+                f"profile {profile.name!r}: the loop names the step {name!r}, which does not exist",
                 advice=f"steps: {', '.join(names)}",
             )
     fills = [step.index for step in steps if step.role == "fill"]
@@ -184,7 +184,7 @@ def _search(profile: Profile, values: Mapping[str, Value], steps: Sequence[Step]
     if missing or not probes:
         wrong = f"the parameter {missing[0]!r}" if missing else f"shares of {asked.capacity!r}"
         raise ProfileError(
-            f"profile {profile.name!r}: its search needs {wrong}, and there is none",
+            f"profile {profile.name!r}: its search needs {wrong}, which is missing",
             advice="see `diskbench profiles show sla` for an example",
         )
     return Search(

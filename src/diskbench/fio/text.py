@@ -309,7 +309,7 @@ def _percentiles(block: TextBlock, line: str) -> None:
         return
     more = {float(m["percent"]): round(int(m["value"]) * scale) for m in _PERCENTILE.finditer(line)}
     if any(value > COUNTER for value in more.values()):
-        cause = f"{line.strip()[:80]!r} holds a time that no I/O takes"
+        cause = f"{line.strip()[:80]!r} holds an impossible latency"
         raise unreadable(block.where, "text", cause)
     longer = replace(latency, percentiles={**latency.percentiles, **more})
     block.stats[block.now] = _with(stats, kind, longer)

@@ -129,8 +129,8 @@ class TextProcess:
             notes.append(last_is_used(passes))
         if self.greeted > 1 and not self.summed:
             notes.append(
-                f"it names {self.greeted} servers and has no sum of them ({ALL_CLIENTS}): what it "
-                "holds may be of some of them"
+                f"it names {self.greeted} servers but has no sum over them ({ALL_CLIENTS}): some "
+                f"may be missing"
             )
         return tuple(notes)
 

@@ -106,7 +106,7 @@ def _queue(case: Case) -> Iterator[Warning]:
         if depth > 1 and engine == "libaio" and is_direct(job, case.output, case.sections) is False:
             yield QUEUE_NOT_FILLED.warning(
                 f"job {job.name} asked for a queue depth of {depth} without direct=1: Linux starts "
-                "buffered I/O of libaio one by one, so how many the disk had is unknown"
+                "buffered I/O of libaio one by one, so the queue depth at the disk is unknown"
             )
             return
         if depth < 2 or not job.depth_levels or any(is_set(options, name) for name in _UNEVEN):
@@ -167,7 +167,7 @@ def _unlike_times(case: Case) -> Iterator[Warning]:
         least = jobs[times.index(min(times))]
         yield UNLIKE_TIMES.warning(
             f"job {least.job} did its {least.direction}s for {min(times):.3g} s of "
-            f"{longest:.3g} s: the figure is the mean over all of that time"
+            f"{longest:.3g} s: the figure is the mean over the whole time"
         )
 
 

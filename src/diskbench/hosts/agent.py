@@ -680,7 +680,7 @@ def open_plain(path: str, flags: int = os.O_RDONLY) -> int:
     descriptor = os.open(path, flags | os.O_NOFOLLOW | os.O_NONBLOCK)
     if not stat.S_ISREG(os.fstat(descriptor).st_mode):
         os.close(descriptor)
-        raise OSError(errno.EINVAL, "is no regular file", path)
+        raise OSError(errno.EINVAL, "is not a regular file", path)
     return descriptor
 
 
@@ -749,7 +749,7 @@ class Turn:
         where = " ".join(paths)
         self.disks = claimable(key for path in paths for key in disks_under(path))
         if not self.place or not self.disks:
-            unknown = f"what {where} lies on cannot be told"
+            unknown = f"it is unknown which disk {where} is on"
             self.why = unknown if self.place else "no directory is shared by all users"
             return
         what = f"the disk under {where} ({' '.join(sorted(self.disks))})"
@@ -761,15 +761,15 @@ class Turn:
                 if first is None:
                     return
                 self.waited, self.behind = uptime() - begun, first.sentence
-                busy = f"busy: {what} is measured by {self.behind}"
+                busy = f"busy: {what} is being measured by {self.behind}"
                 if if_busy not in ("wait", "fail") and self.waited >= float(if_busy):
-                    raise Busy(f"{busy}, and still after {self.waited:.0f} s")
+                    raise Busy(f"{busy}, even after {self.waited:.0f} s")
                 if if_busy == "fail":
                     raise Busy(busy)
                 if self.ending():
                     break
                 if told != self.behind:
-                    tell(f"~ waits for {what}, which is measured by {self.behind}")
+                    tell(f"~ waits for {what}, which is being measured by {self.behind}")
                 told = self.behind
                 tell("~")
                 wait(1.0)
@@ -1220,7 +1220,7 @@ class Unit:
         lines = [f"held open {how}"]
         for disk in self.disks:
             if disk.descriptor < 0:
-                raise Failed(disk.path + " was not there when it was to be opened")
+                raise Failed(disk.path + " was missing when it was to be opened")
             lines += [f"device {disk.path}"] if len(self.disks) > 1 else []
             lines += [f"{key} {value}" for key, value in disk.seen.items() if value]
         if self.disks:
@@ -1419,7 +1419,7 @@ class Unit:
             names = re.split(r"(?<!\\):", value.strip())
             for name in names:
                 if name not in to:
-                    raise Failed(f"job.fio names {name}, which is no disk of this step")
+                    raise Failed(f"job.fio names {name}, which is not a disk of this step")
             lines[at] = "filename=" + ":".join("/proc/self/fd/" + to[name] for name in names)
         write("held.fio", lines)
         return "held.fio"
@@ -2236,11 +2236,11 @@ class Array:
         for name in [file.split("/")[-3] for file in files if first_line(file) == self.uuid]:
             number = first_line(f"{SYS}/block/{name}/dev")
             if first_line(sysfs(number, "md/level")) != "raid0":
-                raise Failed(f"/dev/{name} is no RAID 0")
+                raise Failed(f"/dev/{name} is not a RAID 0")
             for member in self.members:
                 member.check_identity()
                 if name not in holders(member.number):
-                    raise Failed(f"{member.path} is no part of /dev/{name}")
+                    raise Failed(f"{member.path} is not part of /dev/{name}")
             if len(slaves(number)) != len(self.members):
                 raise Failed(f"/dev/{name} has other members, too")
             return "/dev/" + name

@@ -19,7 +19,7 @@ from diskbench.ports import Host
 
 NEEDED = "Python 3.6 or newer, which diskbench needs there"
 HOW = "install it there: apt-get install python3, or dnf install python3"
-GONE = "the program is not there any more"
+GONE = "the program no longer exists"
 """What a host says that has not kept it."""
 NO_PYTHON_EXIT = 96
 """Exit status without such a Python; no tool that diskbench calls uses it."""

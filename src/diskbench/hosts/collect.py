@@ -32,7 +32,7 @@ from diskbench.limits import (
 )
 from diskbench.model.result import LEFT_OUT, RECORD_NAMES
 from diskbench.ports import Host
-from diskbench.units import format_bytes
+from diskbench.units import counted, format_bytes
 
 ATTEMPTS = 8
 """Connections in a row that bring nothing, and damaged archives, after which a fetch is given up
@@ -101,8 +101,8 @@ def collect(
         names.add(LEFT_OUT)
         name, why = next(iter(left_out.items()))
         on_note(
-            f"{len(left_out)} files of step {unit.name} from {host.name} are left out: "
-            f"{name} {why}; all are in {LEFT_OUT} of its evidence"
+            f"left out {counted(len(left_out), 'file')} of step {unit.name} from {host.name}: "
+            f"{name} {why}; {LEFT_OUT} in its evidence lists all"
         )
     return tuple(sorted(directory / name for name in names))
 
@@ -231,8 +231,8 @@ class _Collected:
             if (size_bytes := whole(size)) is not None and (kept := whole(written)) is not None:
                 self.leave_out(
                     name,
-                    f"has {format_bytes(size_bytes)}, of which {format_bytes(kept)} were ever "
-                    "written: the rest are holes",
+                    f"has {format_bytes(size_bytes)}, but only {format_bytes(kept)} was ever "
+                    f"written: the rest is holes",
                 )
 
 
@@ -247,7 +247,7 @@ def _why_not(member: tarfile.TarInfo, taken: set[str]) -> str:
         return "has the name of a record that diskbench writes itself"
     others = {name.casefold() for name in _READ if name != member.name}
     if folded in taken | others:
-        return "has the name of another file, letter case aside"
+        return "has the name of another file except for letter case"
     if member.size > FILE_BYTES:
         return f"has {format_bytes(member.size)}; at most {format_bytes(FILE_BYTES)} are kept"
     return ""

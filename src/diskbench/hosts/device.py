@@ -102,7 +102,7 @@ def _in_use(state: DeviceState) -> list[str]:
         "is read or written by a process that cannot be seen from this PID namespace": unseen,
     }
     found = [words for words, is_so in uses.items() if is_so]
-    hidden = "is in exclusive use by something that does not show itself"
+    hidden = "is in exclusive use by something that cannot be identified"
     return [hidden] if state.busy and not found else found
 
 
@@ -134,7 +134,7 @@ def _content(state: DeviceState) -> list[str]:
     data = [s for s in state.signatures if s not in _TABLES]
     contents += [_KINDS.get(s, f"holds data (signature: {s})") for s in data]
     contents += [
-        f"holds a copy of a superblock of {copy}, from which its data can be had back"
+        f"holds a copy of a superblock of {copy}, from which its data can be recovered"
         for copy in state.copies
         if copy.partition(" ")[0] not in state.signatures
     ]
@@ -174,7 +174,7 @@ def _identity(state: DeviceState, others: list[DeviceState], typed: str | None) 
         return []
     identity = typed.strip()
     if not identity:
-        return [f"was not named: its identity is {own[0]}"]
+        return [f"needs --destroy-data with its identity: {own[0]}"]
     if identity in own:
         return []
     if identity in state.identities:
@@ -221,7 +221,7 @@ def judge(
     )
     if reasons:
         raise TargetRefused(
-            f"{where} is refused, it " + "; it ".join(reasons),
+            f"{where} is refused: it " + "; it ".join(reasons),
             advice="nothing was written; diskbench devices lists the disks and their identities",
         )
     assert state.disk.size_bytes is not None

@@ -67,7 +67,7 @@ def _room(free: int, requested: int | None, where: str) -> int:
         )
         raise TargetRefused(
             f"{problem} the free space of {where}: {format_bytes(free)} are free, and "
-            f"{format_bytes(free - usable)} of these must stay free",
+            f"{format_bytes(free - usable)} of that must stay free",
             advice="give a smaller --size or another --path",
         )
     return usable

@@ -242,7 +242,7 @@ def _follow(
 def _ended(last: str, unit: Unit, host: Host) -> UnitExit:
     """The unit's last line as a UnitExit; raises MeasurementFailed where it reports no result."""
     end = UnitExit.of(last)
-    step, where, kept = f"step {unit.name}", f"on {host.name}", "what it left is kept; "
+    step, where, kept = f"step {unit.name}", f"on {host.name}", "its files are kept; "
     kind, _, why = end.reason.partition(": ")
     late, advice = NOT_STARTED.get(end.limit or "", (end.reason, _LOOK_AT_DISK))
     for failed, message, what_to_do in (

@@ -39,7 +39,7 @@ def root_refused(done: Completed, host_name: str) -> None:
     if done.exit == NO_ROOT_EXIT and b"diskbench: no root" in done.stderr:
         why = done.stderr.decode(errors="replace").partition("no root: ")[2].strip()
         raise HostUnavailable(
-            f"this needs root on {host_name}, and `sudo -n` gave none: {why}",
+            f"this needs root on {host_name}, but `sudo -n` failed: {why}",
             advice="log in as root, or allow sudo without a password for this user",
         )
 

@@ -78,7 +78,9 @@ class SshHost:
             while framed.status is None:
                 left = deadline - time.monotonic()
                 if left <= 0:
-                    raise self._unanswered(f"no end after {timeout_s:g} s", framed, framed_err)
+                    raise self._unanswered(
+                        f"the command did not end within {timeout_s:g} s", framed, framed_err
+                    )
                 channel.settimeout(min(_SLICE_S, left))
                 with contextlib.suppress(TimeoutError):
                     chunk = channel.recv(_CHUNK)

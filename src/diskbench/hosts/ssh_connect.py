@@ -211,7 +211,7 @@ def verify(route: Route, known: tuple[KnownKey, ...], key_type: str, key: bytes)
             advice="ask who runs the host whether its key was changed; only then remove the old "
             f"one: ssh-keygen -R {shlex.quote(route.key_name)} -f {shlex.quote(str(line.file))}",
         )
-    why = f"the host key of {route.typed} is not known: {key_type} {fingerprint}"
+    why = f"the host key of {route.typed} is unknown: {key_type} {fingerprint}"
     if any(line.marker == "@cert-authority" for line in known):
         why = (
             f"{route.typed} is known by a certificate authority only, which diskbench cannot check"
@@ -265,7 +265,7 @@ def _try_keys(
         except paramiko.BadAuthenticationType as error:
             offered = ", ".join(error.allowed_types)
             raise HostUnavailable(
-                f"{route.typed} takes no keys from {route.user}, only: {offered}",
+                f"{route.typed} accepts no keys from {route.user}, only: {offered}",
                 advice="allow public keys for this user on the host",
             ) from error
         except paramiko.AuthenticationException:

@@ -42,12 +42,12 @@ def stripe(host: Host, trial_id: str, members: Sequence[DeviceProof]) -> str:
     """
     sizes = {member.size_bytes for member in members}
     if len(members) < 2:
-        raise InvalidValue(f"a stripe takes two disks or more, not {len(members)}")
+        raise InvalidValue(f"a stripe needs two or more disks, not {len(members)}")
     if len({member.identity for member in members}) < len(members):
         raise InvalidValue("the stripe names one disk twice")
     if len(sizes) > 1:
         raise InvalidValue(
-            "a stripe takes equal disks, not some of "
+            "a stripe needs disks of equal size, not of "
             + " and ".join(f"{size:,}" for size in sorted(sizes))
             + " bytes: its end would be slower than its start"
         )

@@ -69,8 +69,8 @@ def read_bonnie(data: bytes, name: str) -> form.Imported:
     runs = (_run(result, name) for result in results)
     measured = form.some((run for run in runs if run.steps), name, "phase of half a second (+++++)")
     rates_alone = (
-        "bonnie++ prints no amount of its phases one byte at a time and of its seeks: their counts "
-        "and run times are empty"
+        "bonnie++ prints no amounts for per-byte phases and seeks: their counts and run times are "
+        "empty"
     )
     return form.Imported(
         "bonnie", results[0].version, measured, {"hosts": results[0].name}, (rates_alone,)

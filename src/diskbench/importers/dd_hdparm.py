@@ -45,7 +45,7 @@ _MOST_LINES = 100_000
 _LONGEST_BLOCK = 12
 _DD_BLOCK = 512
 _DD_UNITS = {"c": 1, "w": 2, "b": 512, "kB": 1000, "MB": 1000**2, "GB": 1000**3}
-_UNSAID = "dd's command is not in the text: whether the device did it or memory is unknown"
+_UNSAID = "dd's command is not in the text: whether device or memory did the I/O is unknown"
 _UNREAD = "dd read a file without iflag=direct: memory may have answered part of it"
 _IN_MEMORY = (
     "dd wrote without oflag=direct and without a sync: part of it may still have been in memory"
@@ -57,7 +57,7 @@ def read_dd(data: bytes, name: str) -> form.Imported:
     text = _with_lines(form.text_of(data, name))
     steps = form.some(_dd_steps(text, name), name, "line of dd with bytes and seconds")
     notes = () if all(step.measurements[0].ios is not None for step in steps) else (
-        "dd's records are not in the text: its I/Os are empty",
+        "dd's records are not in the text: its I/O counts are empty",
     )  # fmt: skip
     return form.Imported("dd", "", (form.ImportedRun(steps),), {}, notes)
 
@@ -173,7 +173,7 @@ _STEP_NAMES = {
     "cached": "cached-reads", "buffer-cache": "cached-reads", "O_DIRECT cached": "cached-reads",
 }  # fmt: skip
 _CACHED = {
-    "cached": NOT_A_DISK.warning("hdparm -T reads the page cache, which no disk takes part in"),
+    "cached": NOT_A_DISK.warning("hdparm -T reads the page cache, not the disk"),
     "O_DIRECT cached": MAYBE_MEMORY.warning(
         "hdparm -T --direct reads the same 2 MiB again and again: a cache of the drive may answer",
         advice="hdparm -t --direct reads the medium",

@@ -53,7 +53,7 @@ def report_steps(
     FioOutputUnreadable, also where the file has no such run."""
     runs = split_runs(read_reports(kind, data, where=where, beside=beside))
     if not 0 <= index < len(runs):
-        raise FioOutputUnreadable(f"{where}: it has {len(runs)} runs and none of number {index}")
+        raise FioOutputUnreadable(f"{where}: it has {len(runs)} runs, but no run {index}")
     return runs[index]
 
 

@@ -195,7 +195,7 @@ def some(found: Iterable[_T], where: str, what: str, most: int = MOST_STEPS) -> 
     if not few:
         raise InvalidValue(f"{where}: no {what} in it")
     if len(few) > most:
-        raise InvalidValue(f"{where}: it holds more than {most:,} times a {what}")
+        raise InvalidValue(f"{where}: too many results: a {what} occurs more than {most:,} times")
     return few
 
 

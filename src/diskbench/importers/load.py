@@ -95,12 +95,12 @@ def read_load(
                     f"{name} cannot be read as a recorded load: {error}", advice=_ADVICE
                 ) from error
             return _recorded(points, notes, name, device, is_dated=is_dated)
-    raise InvalidValue(f"{name} is no recorded load that diskbench knows", advice=_ADVICE)
+    raise InvalidValue(f"{name} is not a recorded load that diskbench knows", advice=_ADVICE)
 
 
 _ADVICE = (
-    "give what `iostat -xt 60` (or with `-o JSON`), `sar -d`, a fio log, `blkparse` or a CSV of "
-    "metrics (VolumeReadOps …, Data Disk Read Operations/Sec …) wrote"
+    "give the output of `iostat -xt 60` (or with `-o JSON`), `sar -d` or `blkparse`, a fio log, "
+    "or a CSV of metrics (VolumeReadOps …, Data Disk Read Operations/Sec …)"
 )
 
 
@@ -118,17 +118,17 @@ def _recorded(
             )
             raise InvalidValue(
                 f"{name} has I/O of {len(busy) or 'no'} devices{': ' if means else ''}{means}",
-                advice="name one with --device" if busy else "record while the server works",
+                advice="name one with --device" if busy else "record while the server is busy",
             )
         (device,) = busy
     if device not in busy:
         raise InvalidValue(
-            f"{name} has no I/O of {device}", advice="name a device that works, or record longer"
+            f"{name} has no I/O of {device}", advice="name a device that was busy, or record longer"
         )
     samples, gaps = _samples(sorted(points[device], key=lambda point: point.end_s))
     if not samples:
         raise InvalidValue(
-            f"{name} has one report of {device}, the mean since the machine started",
+            f"{name} has only one report of {device}: the mean since the machine started",
             advice="record with an interval: iostat -xt 60",
         )
     if gaps:
@@ -238,7 +238,7 @@ def _sadf(lines: Sequence[str], _block: int | None) -> _Read:
     return points, [_BY_BYTES], True
 
 
-_BY_BYTES = "sar counts I/Os together: reads and writes have the shares of their bytes"
+_BY_BYTES = "sar counts reads and writes together: they are split by their shares of the bytes"
 
 
 def _of_columns(values: Mapping[str, Any], end: float, seconds: float | None = None) -> _Point:
@@ -278,7 +278,9 @@ def _metrics(lines: Sequence[str], block: int | None) -> _Read:
     ends = _moments([row[0].strip() for row in timed])
     distances = [b - a for a, b in pairwise(ends) if b > a]
     if not distances:
-        raise InvalidValue("the metrics have fewer than two times", advice="export a longer time")
+        raise InvalidValue(
+            "the metrics have fewer than two timestamps", advice="export a longer period"
+        )
     period = median(distances)
     points = list[_Point]()
     for begin, row in zip(ends, timed, strict=True):
@@ -355,7 +357,7 @@ def _fio_log(lines: Sequence[str], block: int | None) -> _Read:
         return {"the disk": points}, [], min(seconds) > 10**8
     if block is None:
         raise InvalidValue(
-            "a fio log of windows has I/Os or bytes alone",
+            "a fio log of windows has either I/Os or bytes",
             advice="say how large its blocks are: --block 16k",
         )
     windows: dict[int, list[float]] = {}

@@ -88,7 +88,7 @@ def read_imported(
     except OverflowError as error:
         # Each figure may be finite and its product with a unit not.
         raise InvalidValue(
-            f"{name}: a figure in it, in its unit, is larger than any number", advice=IMPORTABLE
+            f"{name}: a figure in it is too large for its unit", advice=IMPORTABLE
         ) from error
 
 
@@ -162,5 +162,5 @@ def _looks_like(data: bytes) -> str:
             return words.format(match[0].removeprefix("fio-"))
     first = text.splitlines()[0].strip()
     if first[:1] in "{[":
-        return "JSON of a tool that is not known here"
+        return "JSON of an unknown tool"
     return f"text of an unknown tool; it begins {first[:60]!r}"

@@ -158,20 +158,21 @@ STALLED = Doubt("stalled", "with care", "seconds without I/O",
     "look at the seconds (results show --plot) and at the machine's log of that time, then repeat",
     shown="verdict")
 CHANGED = Doubt("changed", "with care", "its level changed",
-    "the figure is that of its longest level: look at its seconds, and measure for longer",
+    "the figure is that of the longest level: look at it second by second, and measure for longer",
     shown="verdict")
 DIPS = Doubt("dips", "with care", "dips at a period",
     "find what runs at that period: a job on the machine (cron, a flush), or the disk's own work",
     shown="verdict")
 TWO_MODES = Doubt("two-modes", "with care", "two modes",
-    "no one figure stands for both: look at the seconds (results show --plot) and the latencies",
+    "no single figure describes both: look at the seconds (results show --plot) and the latencies",
     shown="verdict")
 NO_RATE = Doubt("no-rate", "with care", "no rate in the files",
     "import rates as well: write_iops_log, write_bw_log, or --output-format=json", shown="verdict")
 BURST_ONLY = Doubt("burst-only", "note", "burst only",
     "to measure the baseline, run --profile sustained", shown="verdict")
 ABOVE_PROMISE = Doubt("above-promise", "with care", "above the documented rate",
-    "do not plan with it; to measure the sustained rate, run --profile sustained", shown="verdict")
+    "do not plan with this figure; to measure the sustained rate, run "
+    "--profile sustained", shown="verdict")
 BELOW_PROMISE = Doubt("below-promise", "with care", "below the documented rate, cause unknown",
     "repeat on new machines with new disks: --replicates 3", shown="verdict")
 LOOKS_LIKE = Doubt("looks-like", "note", "falls like a known disk",
@@ -180,12 +181,12 @@ REQUESTS_SPLIT = Doubt("requests-split", "note", "blocks were split", shown="ver
 REQUESTS_MERGED = Doubt("requests-merged", "note", "blocks were merged", shown="verdict")
 OTHER_DISK = Doubt("other-disk", "with care", "behaves like another disk type", shown="verdict")
 DATED = Doubt("dated", "note", "judged by the limits of its day",
-    "--measured-on gives the day of a file that has none", shown="verdict")
-MACHINE_UNKNOWN = Doubt("machine-unknown", "note", "limits of its machine are not known",
+    "for a file without a date, give the day with --measured-on", shown="verdict")
+MACHINE_UNKNOWN = Doubt("machine-unknown", "note", "limits of its machine are unknown",
     "a limit of the machine may be lower than the promise: name its type with --as-machine",
     shown="verdict")
 COUNTERS_DIFFER = Doubt("counters-differ", "note", "the cloud's own counters name another limit",
-    "the rate is as measured, but its cause is not sure: repeat, and compare the counters",
+    "the rate is right, but its cause is uncertain: repeat, and compare the counters",
     shown="verdict")
 BURST = Doubt("burst", "note", "shorter than its burst credit lasts", shown="verdict")
 # fmt: on

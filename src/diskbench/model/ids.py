@@ -107,7 +107,7 @@ def several(text: str, matches: Sequence[Known]) -> InvalidValue:
     lines = "".join(f"\n  {described(candidate)}" for candidate in shown)
     more = "\n  and others" if len(matches) > SHOWN else ""
     return InvalidValue(
-        f"{text.strip()!r} fits several:{lines}{more}",
+        f"{text.strip()!r} matches several:{lines}{more}",
         advice="type more of the id that you mean, or all of it",
     )
 

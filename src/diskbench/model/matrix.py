@@ -151,7 +151,7 @@ class CellFields(Frozen):
         None, min_length=1, description="Zones that may be tried, in this order."
     )
     tags: dict[str, Parameter] | None = Field(
-        None, description="Tags of your own on everything that is rented, as --tag of `run`."
+        None, description="Tags of your own on everything that is rented, like --tag of `run`."
     )
 
     profile: str | None = _how(
@@ -174,8 +174,8 @@ class CellFields(Frozen):
         le=REPLICATES,
     )
     if_busy: str | None = _how(
-        "While another trial measures the same disk: wait, fail, measure beside it (doubted), or "
-        "wait so long (30m).",
+        "If another trial is measuring the same disk: wait, fail, share it (doubted), or wait at "
+        "most this long (30m).",
         metavar="wait|fail|share|TIME",
         in_key="no",
         usual="wait",
@@ -221,7 +221,10 @@ class Limits(Frozen):
         description="Cells that begin in a minute, by provider or region, against API throttling.",
     )
     budget_usd: Number | None = Field(
-        None, alias="budget", gt=0, description="US dollars that the matrix may cost in total."
+        None,
+        alias="budget",
+        gt=0,
+        description="The most that the matrix may cost in total, in US dollars.",
     )
     deadline_s: Seconds | None = Field(
         None, alias="deadline", gt=0, description="A cell begins only if it can end in this time."
@@ -233,7 +236,7 @@ class Limits(Frozen):
         None,
         alias="assume_price",
         gt=0,
-        description="US dollars an hour for a cell whose price is not known.",
+        description="US dollars an hour for a cell whose price is unknown.",
     )
     attempts: Whole = Field(
         3, ge=1, description="Attempts for a cell that finds no capacity or is throttled."
@@ -242,17 +245,17 @@ class Limits(Frozen):
         None,
         ge=0.001,
         lt=1,
-        description="Replicates of each block until the interval of the median is within this "
-        "share of it, in every step: 5%. In place of `replicates`.",
+        description="Add replicates to each block until the median's interval is within this "
+        "share of it, in every step: 5%. Use instead of `replicates`.",
     )
     min_replicates: Whole = Field(
         FIRST_REPLICATES,
         ge=FIRST_REPLICATES,
         le=REPLICATES,
-        description="The fewest, under `until_ci`.",
+        description="The fewest replicates with `until_ci`.",
     )
     max_replicates: Whole = Field(
-        30, ge=FIRST_REPLICATES, le=REPLICATES, description="The most, under `until_ci`."
+        30, ge=FIRST_REPLICATES, le=REPLICATES, description="The most replicates with `until_ci`."
     )
 
 
@@ -286,7 +289,7 @@ class Matrix(Frozen):
     )
     tags: dict[str, Parameter] = Field(
         default_factory=dict,
-        description="Tags of your own on everything that the matrix rents, as --tag of `run`.",
+        description="Tags of your own on everything that the matrix rents, like --tag of `run`.",
     )
     limits: Limits = Field(Limits(), description="Limits of parallel cells, cost and time.")
     order: Order = Field(

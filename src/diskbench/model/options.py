@@ -198,7 +198,7 @@ class RentSpec(Frozen):
     )
     snapshot_of_fill: bool = option(
         default=False,
-        about="Fill a disk, and measure disks made from a snapshot of it, deleted at the end.",
+        about="Fill a disk, then measure disks made from its snapshot; delete it at the end.",
     )
     account: str | None = None
     endpoint_url: str | None = option(

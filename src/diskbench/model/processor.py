@@ -118,7 +118,7 @@ def _of_core(processor: MachineUse, core: float) -> tuple[Worker, list[str]]:
         return "steal", [f"the hypervisor took {percent(processor.core_steal or 0.0)} of it"]
     jobs = processor.all_jobs
     if jobs is None:
-        return "generator", ["the load generator's share of it is not known"]
+        return "generator", ["the load generator's share of it is unknown"]
     if _is_job_busy(processor):
         return "generator", []
     others, words = processor.others, f"fio's jobs together used {percent(jobs)} of a core"

@@ -185,7 +185,7 @@ class Found(Frozen):
     not_ours: tuple[str, ...] = ()
 
 
-NOT_OURS = "carries our tags, not made by us"
+NOT_OURS = "carries our tags, but is not ours"
 _KIND = re.compile(r"[a-z0-9][a-z0-9-]*")
 
 

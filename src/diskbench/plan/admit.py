@@ -129,7 +129,7 @@ def _too_late(cell: CellRow, limits: Limits, moment: AdmissionMoment) -> Problem
     remaining_s = limits.deadline_s - moment.elapsed_s
     return Problem(
         kind="DeadlineReached",
-        message=f"it needs {format_duration_s(needs)}, and the deadline of "
+        message=f"it needs {format_duration_s(needs)}, but the deadline of "
         f"{format_duration_s(limits.deadline_s)} leaves {format_duration_s(max(0.0, remaining_s))}",
         advice="give the matrix a later deadline, then 'diskbench matrix retry --failed'",
     )

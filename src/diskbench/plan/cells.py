@@ -142,7 +142,7 @@ def _promise(stated: Promise | str | None, plugin: Plugin) -> Promise | None:
         return None
     if not plugin.promise_by_owner:
         raise InvalidValue(
-            f"--promise cannot be used with --provider {plugin.name}: its catalogue promises",
+            f"--promise cannot be used with --provider {plugin.name}: its catalogue has the limits",
             advice=f"it is for {', '.join(p.name for p in plugins() if p.promise_by_owner)}",
             field="promise",
         )
@@ -168,7 +168,7 @@ def read_promise(text: str) -> Promise:
         ) from None
     if promised.io_kib is not None and promised.iops is None:
         raise InvalidValue(
-            f"--promise {text!r}: io_kib says how I/Os are counted, and no iops are promised",
+            f"--promise {text!r}: io_kib says how I/Os are counted, but no iops are promised",
             advice="add iops=N, or leave io_kib out",
             field="promise",
         )

@@ -208,7 +208,7 @@ def why(path: Path, demand: Demand) -> str:
         limit = f" ({LIMIT_WORDS[leg.limited_by]})" if leg.limited_by else ""
         words.append(f"{rate} {'MB/s' if demand.in_mb_per_s else 'IOPS'}{after}{limit}")
     if not words and demand.daily:
-        return "the credit of a day is not regained until the next"
+        return "the credit spent in a day is not regained by the next"
     return "".join(words)
 
 

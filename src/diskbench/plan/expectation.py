@@ -252,7 +252,7 @@ def _price(plan: Plan, books: Books, path: Path) -> DiskPrice | None:
     return disk_price(books, rental.catalogue, rental.disk, region, path.limits, tier=tier)
 
 
-_CREDIT = "what steps find that do not load every disk alike: each has burst credit of its own"
+_CREDIT = "burst credit in steps that load the disks unevenly: each disk has its own"
 
 
 def expected_afterwards(

@@ -20,7 +20,7 @@ def check_ratios(plan: Plan, expectation: PlanExpectation | None) -> None:
             what = f"step {gate.step!r}" if known else "this disk"
             raise _refusal(
                 gate,
-                f"nothing documents what {what} should reach, so there is no ratio",
+                f"there is no ratio: no documented limit says what {what} should reach",
                 "say what the disk should reach with --promise iops=5000,mb_per_s=200, or give a "
                 "figure: --fail-if 'iops < 4500'",
             )
@@ -53,7 +53,7 @@ def check_gates(cell: Cell, steps: Sequence[Step], search: Search | None = None)
         if gate.direction is not None and gate.direction not in run:
             where = f"step {gate.step!r}" if gate.step else f"no step of profile {cell.profile}"
             why = f"{where} {'has no' if gate.step else 'has a'} {gate.direction}"
-            raise _refusal(gate, why, f"what is run is {', '.join(run)}")
+            raise _refusal(gate, why, f"it runs {', '.join(run)}")
         untimed = [
             step.name
             for step in asked

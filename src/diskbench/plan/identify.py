@@ -206,7 +206,7 @@ def _fit(
         lasts, before = _lasts(path, level, expected), expected.begin.iops
         fell = f"{level.name}: fell after {format_duration_s(level.after_s)}"
         if lasts is None:
-            misses.append(f"{fell}, and this disk has no bucket")
+            misses.append(f"{fell}, but this disk has no burst credit")
             cost += _MISSED
             continue
         if has_fallen:
@@ -214,7 +214,7 @@ def _fit(
         has_fallen = True
         late = max(0.0, abs(level.after_s - lasts) - level.slack_s) / lasts
         near = late <= _NEAR_FALL and _is_burst(level, before)
-        (fits if near else misses).append(f"{fell}, by arithmetic {format_duration_s(lasts)}")
+        (fits if near else misses).append(f"{fell}, expected after {format_duration_s(lasts)}")
         proof += near  # both the rate before it and the time
         cost += min(late / _UNIT, _MISSED) if near else _MISSED
     proof += len(fits) - free  # a size chosen to fit a level proves nothing by it

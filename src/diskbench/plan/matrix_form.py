@@ -97,7 +97,7 @@ def _unknown(place: Place) -> tuple[str, str]:
     *within, key = place
     if within == ["axes"]:
         advice = "name it after one, or give mappings of fields as its values"
-        return f"the axis {str(key)!r} is named after no field", advice
+        return f"the axis {str(key)!r} is not the name of a field", advice
     models: dict[Place, type[BaseModel]] = {(): Matrix, ("limits",): Limits}
     model = models.get(place[:-1]) or (Promise if within[-1] == "promise" else cell_model())
     known = [field.alias or name for name, field in model.model_fields.items()]

@@ -174,7 +174,7 @@ def part(asked: RunSubject, figure: Published) -> tuple[str, str] | None:
 
 def _workload(asked: RunSubject, figure: Published) -> str | None:
     if figure.profile != asked.profile:
-        return f"theirs is repeated by profile {figure.profile}, ours ran {asked.profile}"
+        return f"theirs corresponds to profile {figure.profile}, ours ran {asked.profile}"
     for name, value in figure.parameters.items():
         used = asked.parameters.get(name)
         if used is not None and used != value:
@@ -203,7 +203,7 @@ def _octaves(theirs: float | None, ours: float | None) -> float:
 def _why_not(asked: RunSubject, criterion: str) -> str:
     """Why no figure matches, of which the nearest part at this criterion."""
     if criterion in ("cloud", "disk type") and asked.disk_type is None:
-        return "which disk it was is not known: it was not rented for the run"
+        return "the disk type is unknown: it was not rented for the run"
     none, disk = "no published figure has this workload on", asked.disk_type
     return {
         "workload": f"no figure was measured as profile {asked.profile} does, with its parameters",

@@ -53,7 +53,7 @@ def rent_spec(plugin: Plugin, options: Mapping[str, Any]) -> RentSpec | None:
     for name, value in typed(spec):
         raise InvalidValue(
             f"{name} {value} cannot be used with --provider {plugin.name}, which rents nothing",
-            advice="name a provider that does: diskbench providers",
+            advice="choose one that rents: diskbench providers",
             field="provider",
         )
     return None

@@ -70,7 +70,7 @@ def _resolve_target(
         filesystem = "ext4"
     if not on_device and filesystem != "none":
         raise InvalidValue(
-            f"--filesystem {filesystem} needs a device to be made on, not {spec.path}",
+            f"--filesystem {filesystem} needs a device, not the directory {spec.path}",
             advice="give --device and --destroy-data, or leave --filesystem out",
             field="filesystem",
         )
@@ -202,7 +202,7 @@ def _check_room(target: ResolvedTarget, facts: HostFacts, of_each: Mapping[str, 
     if free is not None and space > free * (1 - RESERVE):
         raise InvalidValue(
             f"the profile writes {format_bytes(space)}, but {target.path} has "
-            f"{format_bytes(free)} free (of which {RESERVE:.0%} is kept free)",
+            f"{format_bytes(free)} free ({RESERVE:.0%} of that is kept free)",
             advice="give a smaller --size or another --path",
         )
 
@@ -269,9 +269,11 @@ def time_scale_notes(plan: Plan) -> tuple[str, ...]:
         raise InvalidValue(
             f"{lasts}, and profile {plan.profile.name!r} waits for a steady state",
             advice=f"give at most --time-scale {int(scale * shortest / SHORTEST_PHASE_S)}, which "
-            f"leaves two minutes, or a profile that does not judge steadiness",
+            f"leaves two minutes, or use a profile that does not judge steadiness",
         )
-    return (f"{lasts}, under two minutes: phases down to ten seconds are found, and less surely",)
+    return (
+        f"{lasts}, under two minutes: phases as short as ten seconds are found, but less reliably",
+    )
 
 
 def _scaled_bursts_s(rental: Rental) -> list[float]:

@@ -54,7 +54,11 @@ def until_mistakes(matrix: Matrix) -> Iterator[tuple[Place, str, str]]:
         return
     if limits.max_replicates < limits.min_replicates:
         message = f"limits.max_replicates {limits.max_replicates} is less than min_replicates"
-        yield ("limits", "max_replicates"), f"{message} {limits.min_replicates}", "give as many"
+        yield (
+            ("limits", "max_replicates"),
+            f"{message} {limits.min_replicates}",
+            "give that many or more",
+        )
     if matrix.reuse_host:
         message = "until_ci and reuse_host: one machine is one sample"
         yield ("limits", "until_ci"), message, "leave one of them out"
@@ -66,7 +70,7 @@ def until_mistake_of(combination: Combination, limits: Limits) -> tuple[Place, s
     if limits.until_ci is None:
         return None
     if "replicates" in combination.fields:
-        message = "replicates and limits.until_ci both say how many"
+        message = "replicates and limits.until_ci both set the number of replicates"
         advice = "leave it out; limits.min_replicates and max_replicates are the bounds"
         return combination.places["replicates"], message, advice
     provider = combination.fields["provider"]

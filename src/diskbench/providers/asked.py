@@ -70,7 +70,7 @@ def check_own(spec: RentSpec, plugin: Plugin) -> None:
         if group not in groups:
             for name, value in values.items():
                 words = f"{flag(name)} {value} cannot be used with --provider {plugin.name}"
-                advice = f"{group} alone has it: leave it out"
+                advice = f"only {group} has it: leave it out"
                 raise InvalidValue(words, advice=advice, field=field_of(flag(name)))
     for name, advice in plugin.refuses.items():
         value = getattr(spec, stored_name(name))
@@ -109,7 +109,7 @@ def refuse_options(values: Mapping[str, object], why: str, *, advice: str) -> No
 
 def check_ssh(spec: RentSpec, subject: str) -> None:
     """Refuse an invalid network, and a network beside --security-group, which overrides it.
-    `subject` is the user's group in the message: "a group of yours is". Raises InvalidValue."""
+    `subject` is the user's group in the message: "your group is". Raises InvalidValue."""
     if spec.ssh_cidr is None:
         return
     check_cidr(spec.ssh_cidr)
@@ -132,7 +132,7 @@ def whole_throughput(spec: RentSpec, unit: str) -> int | None:
     """
     typed = spec.throughput_mib_per_s
     if typed is not None and typed != int(typed):
-        words = f"--throughput {typed:g}: it is sold in whole {unit}"
+        words = f"--throughput {typed:g}: it is sold in whole {unit} only"
         raise InvalidValue(words, advice="give a whole number", field="throughput")
     return None if typed is None else int(typed)
 
@@ -155,10 +155,10 @@ def check_shared_machine(spec: RentSpec, *, is_apart: bool, apart: str) -> None:
         words = "--snapshot-of-fill needs a machine of its own"
         raise InvalidValue(words, advice=advice, field="snapshot_of_fill")
     if not is_apart:
-        advice = f"measure {apart} so, or leave reuse_host out"
+        advice = f"measure {apart} that way, or leave reuse_host out"
         words = f"--disk {spec.disk} comes with its machine, which reuse_host keeps"
         raise InvalidValue(words, advice=advice, field="disk")
     if spec.instance_type is None:
-        advice = "add --instance-type: without one the disk decides which is rented"
+        advice = "add --instance-type: without it the disk decides which machine is rented"
         words = f"--disk {spec.disk} is given without a machine, which reuse_host needs"
         raise InvalidValue(words, advice=advice, field="disk")

@@ -62,8 +62,8 @@ def load_secret(file: Path) -> SecretBytes:
             raise InvalidValue(
                 f"{file} can be read or was made by others (mode {status.st_mode & 0o777:03o}, "
                 f"user {status.st_uid})",
-                advice=f"if no other user has read it: chmod 600 {file}; else give back what is "
-                "rented (diskbench gc), then remove it for a new one",
+                advice=f"if no other user has read it: chmod 600 {file}; otherwise give back what "
+                f"is rented (diskbench gc), then delete it to get a new one",
             )
         return _long_enough(file.read_bytes(), str(file))
     except OSError as error:

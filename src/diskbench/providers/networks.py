@@ -113,7 +113,7 @@ def post_json(url: str, document: Mapping[str, object]) -> None:
     a URL that is none, and HostUnavailable if nothing took it; neither shows more of the URL than
     its host, because its path is the secret."""
     host = check_webhook(url)
-    advice = "the changes stand above; look whether the webhook still exists, then repeat"
+    advice = "the changes are printed above; check that the webhook still exists, then repeat"
     try:
         pool = pool_for(url)
         answer = pool.request("POST", url, json=document, timeout=_TIMEOUT_S, retries=False)
@@ -138,5 +138,5 @@ def ssh_cidr(spec: RentSpec, private: str | None, ask_caller: Callable[[], str])
         return check_cidr(ask_caller())
     if is_loopback(private):
         return LOOPBACK
-    words = f"the network from which SSH is allowed is not known at {private}"
+    words = f"the network to allow SSH from is unknown for the private endpoint {private}"
     raise InvalidValue(words, advice="add --ssh-cidr")

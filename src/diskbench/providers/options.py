@@ -39,7 +39,7 @@ class EmulationOptions(Options):
     )
     user: str = option(
         "root",
-        "The host's user: root, or another who may use sudo.",
+        "The host's user: root, or another user with sudo.",
         flag="--lab-user",
         metavar="NAME",
         in_key="no",
@@ -47,9 +47,13 @@ class EmulationOptions(Options):
     time_scale: float = option(
         1.0, "Divide the capacity of burst buckets by this, and nothing else.", ge=1
     )
-    vm_iops: float | None = option(None, "Cap on the IOPS of all disks of the host together.", gt=0)
+    vm_iops: float | None = option(None, "Cap on the IOPS of all disks together.", gt=0)
     vm_throughput_mib_per_s: float | None = option(
-        None, "Cap on their MiB/s together.", flag="--vm-throughput", metavar="MIB_PER_S", gt=0
+        None,
+        "Cap on the MiB/s of all disks together.",
+        flag="--vm-throughput",
+        metavar="MIB_PER_S",
+        gt=0,
     )
     noise: float = option(
         0.0, "Standard deviation of the limits, second to second (0.05 is 5 %).", ge=0, le=1
@@ -66,7 +70,7 @@ class EmulationOptions(Options):
     )
     latency_ms: float = option(
         0.0,
-        "Median time that each request takes at least (0: as it comes).",
+        "Median of the least time that each request takes (0: no delay).",
         flag="--latency",
         metavar="MS",
         ge=0,

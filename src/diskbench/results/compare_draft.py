@@ -149,7 +149,7 @@ def matched_subjects(
             why = f"only {'A' if figures_a else 'B'} measured it"
             alone.append(NotCompared(block=name, why=why))
         elif sets_apart & {*_NEVER_ACROSS}:
-            why = "profiles or their jobs differ: figures of other work have no ratio"
+            why = "profiles or job files differ, so the figures cannot be compared"
             alone.append(NotCompared(block=name, why=why))
         else:
             name = name if name not in matched else f"{name} ({len(matched) + 1})"

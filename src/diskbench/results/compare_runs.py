@@ -110,7 +110,7 @@ def _check(sides: Sequence[Side]) -> None:
         if not side.trials:
             raise NoFigure(
                 f"no finished run that matches {side.asked!r} has that figure",
-                advice="'diskbench results list' shows what there is; logs without fio's JSON "
+                advice="'diskbench results list' lists all runs; logs without fio's JSON "
                 "have levels ('diskbench results show RUN') and no figures",
             )
     common = set(sides[0].trials) & set(sides[1].trials)

@@ -50,13 +50,13 @@ def promises_of(
     at = max(range(len(versions)), key=near.__getitem__)
     until = limits.until if (limits := paths[at].limits) else None
     if len(versions) == 1:
-        why = f"limits until {until}, which held on {hint.measured_on or day}" if until else ""
+        why = f"limits until {until}, valid on {hint.measured_on or day}" if until else ""
     elif all(_promised(promises) == _promised(versions[at]) for promises in versions):
         return versions[at]  # what changed of its limits is not what this load meets
     else:
         which = f"the limits until {until}" if until else "today's limits"
         fit = f"{near[at]} of {len(rates)} steps within 10 %"
-        why = f"of {len(versions)} dated versions {which} fit best: {fit}"
+        why = f"{which} fit best of {len(versions)} dated versions: {fit}"
     return {key: replace(promise, chosen=why) for key, promise in versions[at].items()}
 
 

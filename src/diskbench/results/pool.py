@@ -40,8 +40,8 @@ def check_alike(
     spanning = sum(figure.spans_cliff for figure in figures)
     if spanning:
         raise FactsDiffer(
-            f"{spanning} of the {whose} span a cliff: their figure is of neither level",
-            advice="compare IOPS or bytes a second, which are known of each level",
+            f"{spanning} of the {whose} span a cliff: the figure describes neither level",
+            advice="compare IOPS or bytes a second, which are known for each level",
         )
     differing = [f"{fact}: {words}" for fact, words in apart(figures) if fact not in pool]
     if differing:

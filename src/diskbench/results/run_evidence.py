@@ -53,7 +53,7 @@ Part = TypeVar("Part")
 def open_kept(url: str | None) -> EvidenceStore:
     """The store at `url`, in which a run was kept. Raises StoreUnavailable."""
     if not url:
-        raise StoreUnavailable("where its evidence is was not recorded")
+        raise StoreUnavailable("the location of its evidence was not recorded")
     return open_evidence(url)
 
 

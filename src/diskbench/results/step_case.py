@@ -257,5 +257,5 @@ def counted_otherwise(group: StepGroup) -> tuple[Reason, ...]:
         doubt, how = doubts.REQUESTS_SPLIT, "split"
     requests = f"requests of {format_bytes(round(device_bytes / device))}"
     words = f"blocks of {format_bytes(load.block_bytes)} were {how} into {requests}"
-    counted = f"the device counted {per_io:.2g} I/Os a block, and so may the cloud"
+    counted = f"the device counted {per_io:.2g} I/Os a block, and the cloud may do the same"
     return (doubt.reason(f"{words}: {counted}"),)

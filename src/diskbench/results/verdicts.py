@@ -220,14 +220,14 @@ def _disagree(values: Sequence[float], load: Load | None) -> tuple[Reason, ...]:
     if least is None:
         return ()
     if least >= FAR_APART:
-        words = f"its runs vary by {least:.0%} or more, and no fall explains it"
+        words = f"its runs vary by at least {least:.0%}, which no fall explains"
         return (RUNS_DISAGREE.reason(words, weight="with care"),)
     ordered = sorted(values)
     if len(values) >= _ODD:
         ordered = min(ordered[1:], ordered[:-1], key=lambda kept: kept[-1] / kept[0])
     if len(values) < _FEW and ordered[-1] >= _TWICE * ordered[0]:
         times = ordered[-1] / ordered[0]
-        words = f"its runs differ by a factor of {times:.2g}, and no fall explains it"
+        words = f"its runs differ by a factor of {times:.2g}, which no fall explains"
         return (RUNS_DISAGREE.reason(words, weight="with care"),)
     return ()
 

@@ -17,10 +17,11 @@ from diskbench.store.database import one_statement
 from diskbench.store.database_errors import through_breaks
 from diskbench.store.evidence_place import directory_of_engine, whole_url
 from diskbench.store.where import Filter, where
+from diskbench.units import counted
 
 AT_ONCE = 500
 """Databases take some thousand parameters in one statement, not any number."""
-_LISTED = "'diskbench results list' shows what there is"
+_LISTED = "'diskbench results list' lists all runs"
 _FIRST_LOOK = 100
 _RUN, _ROW = schema.run.c, schema.measurement.c
 RUN_COLUMNS = tuple(_RUN[name] for name in RUN_FIELDS)
@@ -165,7 +166,9 @@ def _last(database: Engine, number: int) -> Run:
         return runs_by_id(database, [run_id])[run_id]
     if not trials:
         raise UnknownName("run", LAST, (), advice=_LISTED)
-    raise UnknownName("run", f"{LAST}~{number}", (), advice=f"there are {len(trials)} trials")
+    raise UnknownName(
+        "run", f"{LAST}~{number}", (), advice=f"only {counted(len(trials), 'trial')} stored"
+    )
 
 
 def newest_trials(

@@ -187,8 +187,8 @@ def _postgres(url: str) -> str:
     parameters = tuple(parse_qsl(query, keep_blank_values=True))
     if not {name for name, _ in parameters} <= _PARAMETERS or (query and not parameters):
         raise InvalidValue(
-            "the database URL has a parameter that is not known",
-            advice=f"those known are libpq's: {', '.join(sorted(_PARAMETERS))}",
+            "the database URL has an unknown parameter",
+            advice=f"the known ones are libpq's: {', '.join(sorted(_PARAMETERS))}",
         )
     secret, at = ":***" if colon else "", "@" if user or colon else ""
     shown = f"{scheme}://{user}{secret}{at}{place}{path}"

@@ -116,7 +116,7 @@ def _condition(filter_: Filter, *, on_rows: bool) -> sa.ColumnElement[bool]:
     if dot and kind in _MAPPINGS:
         if filter_.operator in _ORDERS:
             raise InvalidValue(
-                f"{filter_.field} is text: {filter_.operator} does not compare it",
+                f"{filter_.field} is text, which {filter_.operator} cannot compare",
                 advice="use =, != or ~",
             )
         return _held(_in_mapping(kind, key), filter_)

@@ -109,8 +109,8 @@ def said(finding, ratio, low=None, high=None, metric="iops", median=None):
 @pytest.mark.parametrize(
     ("found", "words", "interval"),
     [
-        (said("differs", 0.8, 0.7, 0.9), "B does 20 % fewer IOPS than A", "−30 % to −10 %"),
-        (said("differs", 1.054, 1.01, 1.2), "B does 5.4 % more IOPS than A", "+1.0 % to +20 %"),
+        (said("differs", 0.8, 0.7, 0.9), "B delivers 20 % fewer IOPS than A", "−30 % to −10 %"),
+        (said("differs", 1.054, 1.01, 1.2), "B delivers 5.4 % more IOPS than A", "+1.0 % to +20 %"),
         (
             said("differs", 2, 1.5, 3, "p99_ns"),
             "the 99th percentile of latency of B is 100 % higher than that of A",
@@ -119,7 +119,7 @@ def said(finding, ratio, low=None, high=None, metric="iops", median=None):
         (said("alike", 1, 0.99, 1.01), "A and B are alike within 5 %", "−1.0 % to +1.0 %"),
         (
             said("small", 1.03, 1.01, 1.06),
-            "B does 3.0 % more IOPS than A, which is below the 5 % that count",
+            "B delivers 3.0 % more IOPS than A, below the 5 % that matter",
             "+1.0 % to +6.0 %",
         ),
         (

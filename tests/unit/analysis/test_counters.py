@@ -51,7 +51,7 @@ def test_a_limit_that_was_never_passed_is_noted_and_the_rate_stays_trusted():
     plain, found = judged(3000.0, {}), judged(3000.0, counted(0.0))
     noted = [reason for reason in found.reasons if reason.code == COUNTERS_DIFFER.code]
     assert [reason.message for reason in noted] == [
-        "the volume's own counters say 0 of 60 s above its IOPS"
+        "the volume's own counters show 0 of 60 s above its IOPS"
     ]
     assert (found.trust, found.stands_for) == (plain.trust, plain.stands_for)
 

@@ -99,7 +99,7 @@ def test_the_document_has_its_schema(call):
         (["--size", "5", "--iops", "5", "--p99", "2"], "--p99 '2' is not a latency"),
         (["--size", "5", "--iops", "5", "--block", "1"], "--block 1 is not a block size"),
         (["--size", "5", "--iops", "5", "--for", "long"], "'long' is not a duration"),
-        (["--size", "5", "--iops", "5", "--for", "0"], "--for 0 is no time"),
+        (["--size", "5", "--iops", "5", "--for", "0"], "--for 0 is not a duration"),
         (["--size", "5", "--iops", "5", "--region", "mars"], "unknown region 'mars'"),
         (["--size", "5", "--iops", "5", "--provider", "x"], "'x'"),
         (["--size", "5", "--iops", "5", "--fits-vm", "c6a.larg"], "did you mean c6a.large"),
@@ -133,9 +133,9 @@ def test_a_recorded_load_is_answered_by_how_often_it_could_be_carried(table):
     ("words", "said"),
     [
         (["--load", "missing.txt"], "missing.txt cannot be read: No such file"),
-        (["--load", str(LOADS / "azure.csv"), "--iops", "5"], "--iops and --load both say"),
+        (["--load", str(LOADS / "azure.csv"), "--iops", "5"], "--iops and --load both define"),
         (["--load", str(LOADS / "iostat.txt"), "--device", "sdz"], "'sdz'"),
-        (["--device", "sda", "--iops", "5"], "--device is of a recorded load"),
+        (["--device", "sda", "--iops", "5"], "--device needs a recorded load"),
     ],
 )
 def test_a_record_that_says_nothing_is_refused(words, said, capsys):
@@ -165,13 +165,13 @@ def test_a_chart_is_drawn_with_the_demand_as_a_line(call, here):
     code, _, _ = call(*ASKED, "--chart", "a.svg")
     drawn = (here / "a.svg").read_text()
     assert (code, "pd-ssd" in drawn) == (0, True), drawn
-    assert "line: what is asked for" in drawn
+    assert "line: the rate required" in drawn
 
 
 def test_a_database_that_cannot_be_read_leaves_the_catalogue(call):
     code, out, err = call(*ASKED, "--database-url", "sqlite:////nowhere/x.db")
     assert (code, " gp3 " in out) == (0, True), out
-    assert "stored runs are not looked at" in err
+    assert "stored runs are left out" in err
 
 
 def test_a_recorded_load_becomes_a_profile_that_fio_accepts(call, here):

@@ -36,7 +36,7 @@ def test_disks_of_one_matrix_are_compared_round_by_round(database, call):
     assert one["ratio"] == pytest.approx(0.8)
     assert (one["n"], one["in_turn"], one["unpaired"]) == (10, True, 0)
     assert [each["fact"] for each in one["differences"]] == ["disk"]
-    assert one["sentence"].startswith("B does 20 % fewer IOPS than A (−20 % to −20 %, n = 10)")
+    assert one["sentence"].startswith("B delivers 20 % fewer IOPS than A (−20 % to −20 %, n = 10)")
 
 
 @pytest.mark.slow
@@ -100,7 +100,7 @@ def test_other_jobs_are_not_compared_and_it_is_said_why(database, call):
     two_disks(database, A, digest="d2")
     found = document(call, "compare", "disk=gp2", "disk=gp3")
     assert found["compared"] == []
-    assert "their jobs differ" in found["not_compared"][0]["why"]
+    assert "job files differ" in found["not_compared"][0]["why"]
 
 
 def test_what_only_one_side_measured_is_named(database, call):

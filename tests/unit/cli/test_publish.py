@@ -188,10 +188,10 @@ def test_a_site_of_nothing_says_so_and_its_feed_is_a_feed():
 @pytest.mark.parametrize(
     ("options", "told"),
     [
-        (("--anonymous", "--with-evidence"), "--anonymous leaves the evidence out"),
+        (("--anonymous", "--with-evidence"), "--anonymous leaves out the evidence"),
         (
             ("--anonymous", "--evidence-base", "https://x.example"),
-            "--anonymous leaves the evidence",
+            "--anonymous leaves out the evidence",
         ),
         (("--evidence-base", "javascript:alert(1)"), "not an http:// or https:// URL"),
         (("--site-url", "disks.example"), ""),

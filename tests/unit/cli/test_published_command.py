@@ -68,4 +68,4 @@ def test_show_tells_samples_method_doubt_and_what_repeats_it(run):
     assert "if=/dev/zero" in text
     assert "served-from-cache" in text
     assert "profile dd" in text
-    assert "size not known" in text
+    assert "size unknown" in text

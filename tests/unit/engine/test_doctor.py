@@ -150,7 +150,7 @@ class TestQuota:
         secret = VCPUS.model_copy(update={"of": ("n4",), "limit": None})
         (told,) = compared("gcp", [secret], [need(8, of="n4"), need(4, of="n2")])
         assert told.state == "warning"
-        assert told.told == "vCPUs: not known; the matrix takes 8 at once"
+        assert told.told == "vCPUs: unknown; the matrix takes 8 at once"
         assert compared("gcp", [secret], [need(4, of="n2")]) == []
         assert compared("gcp", [secret], None) == []
 

@@ -81,7 +81,7 @@ def test_resume_takes_a_run_a_cell_and_a_matrix_but_not_of_a_living_process(busy
     assert [plan.trial_id for plan in plans] == [ALONE]
     assert [one.campaign_id for one in matrices] == [CAMPAIGN]
     enrol(busy, "dead")  # it lives after all
-    with pytest.raises(InvalidValue, match="process that is alive"):
+    with pytest.raises(InvalidValue, match="is being run by another process"):
         abandoned_work(busy, [ALONE])
 
 

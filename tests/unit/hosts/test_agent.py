@@ -233,7 +233,7 @@ def test_a_disk_that_appears_after_it_was_to_be_opened_is_not_measured(
     inside: agent.Unit, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(agent.Unit, "check", lambda _: None)
-    with pytest.raises(agent.Failed, match="/dev/sdx was not there when it was to be opened"):
+    with pytest.raises(agent.Failed, match="/dev/sdx was missing when it was to be opened"):
         inside.hold()
 
 
@@ -243,7 +243,7 @@ def test_a_disk_that_appears_after_it_was_to_be_opened_is_not_measured(
 def test_a_job_that_names_something_else_is_refused(line: str, inside: agent.Unit) -> None:
     inside.disks[0].descriptor = 9
     Path("job.fio").write_text(f"[x]\n{line}\n")
-    with pytest.raises(agent.Failed, match=r"job.fio names /etc/passwd, which is no disk of"):
+    with pytest.raises(agent.Failed, match=r"job.fio names /etc/passwd, which is not a disk of"):
         inside._job()
     Path("job.fio").write_text("[x]\nfilename=/dev/sdx\n")
     assert Path(inside._job()).read_text() == "[x]\nfilename=/proc/self/fd/9\n"

@@ -78,7 +78,7 @@ def test_an_unknown_host_is_refused_with_its_fingerprint_and_how_to_add_it(
     configure(UserKnownHostsFile=tmp_path / "empty", StrictHostKeyChecking="no")
     words = refused()
     key = __import__("base64").b64decode(sshd.host_public.split()[1])
-    assert f"is not known: ssh-ed25519 {fingerprint_of(key)}" in words
+    assert f"is unknown: ssh-ed25519 {fingerprint_of(key)}" in words
     assert f"ssh-keyscan -p {sshd.port} 127.0.0.1" in words
     assert re.search(r"`ssh -F \S+ box`", words)
     assert not (tmp_path / "empty").exists()

@@ -18,8 +18,8 @@ def member(name, size_bytes=2**30, path=None):
 @pytest.mark.parametrize(
     ("members", "why"),
     [
-        ([], "two disks or more, not 0"),
-        ([member("a")], "two disks or more, not 1"),
+        ([], "two or more disks, not 0"),
+        ([member("a")], "two or more disks, not 1"),
         ([member("a"), member("a")], "names one disk twice"),
         ([member("a"), member("b", 2**31)], "1,073,741,824 and 2,147,483,648 bytes"),
         ([member("a"), member("b", path="/dev/b c")], "not the name of a disk"),

@@ -220,7 +220,7 @@ def test_every_format_names_itself_and_is_listed_in_a_refusal():
         (b"Version 2.00a    ------Sequential Output------\n", "bonnie++'s table, without figures"),
         (b"\x7fELF\x00\x01\x02\x00\x00\x00", "a binary file"),
         (b"", "an empty file"),
-        (b'{"a": 1}', "JSON of a tool that is not known"),
+        (b'{"a": 1}', "JSON of an unknown tool"),
         (b"\tIozone: Performance Test of File I/O\n", "iozone's output"),
         (b"<!DOCTYPE html><html></html>", "a web page"),
         (b"x bought", "text of an unknown tool; it begins 'x bought'"),

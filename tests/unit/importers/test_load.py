@@ -109,11 +109,11 @@ def test_a_file_of_several_busy_disks_asks_which_one_and_refuses_what_is_not_the
 @pytest.mark.parametrize(
     ("text", "said"),
     [
-        (b"", "no recorded load"),
-        (b"hello\n", "no recorded load"),
+        (b"", "not a recorded load"),
+        (b"hello\n", "not a recorded load"),
         (b"Device r/s w/s rkB/s wkB/s\nsda 1 1 1 1\n", "iostat recorded no times"),
         (b"{}", "cannot be read as a recorded load"),
-        (b"Time,read_iops\n2026-11-16 00:00:00,1\n", "fewer than two times"),
+        (b"Time,read_iops\n2026-11-16 00:00:00,1\n", "fewer than two timestamps"),
         (b"Time,read_iops\n2026-11-16 00:00:00,1\n2026-11-16 00:01:00,1\n", "I/Os alone"),
     ],
 )

@@ -71,7 +71,7 @@ def test_a_promise_is_what_its_owner_expects_and_not_for_disks_of_a_catalogue() 
     assert cell.promise.words() == "5,000 IOPS of up to 32 KiB, by --promise"
     (cell,) = cells_of(a_request(promise="mb_per_s=1e3"))
     assert cell.promise.words() == "1,000 MB/s, by --promise"
-    with pytest.raises(InvalidValue, match="its catalogue promises"):
+    with pytest.raises(InvalidValue, match="its catalogue has the limits"):
         cells_of(a_request(provider="aws", promise="iops=5000"))
 
 

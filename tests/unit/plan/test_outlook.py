@@ -83,7 +83,7 @@ include:
   - {provider: aws, region: us-east-1, instance_type: m5.large}
   - {provider: fake, disk: plain, size: 1}
 """
-UNKNOWN = problem_of(InvalidValue("it gives no figures offline"))
+UNKNOWN = problem_of(InvalidValue("it cannot plan offline"))
 AWAY = problem_of(HostUnavailable("no answer"))
 
 

@@ -141,7 +141,7 @@ def test_one_thread_that_fills_a_core_makes_a_figure_doubtful_and_a_faster_core_
     assert found.stands_for.limiter.name == "client"
     assert found.stands_for.limiter.evidence == (
         "the busiest core was 100 % busy (limit 90 %)",
-        "the load generator's share of it is not known",
+        "the load generator's share of it is unknown",
     )
     assert only("iaas-2018/bonnie/crucial/bonnie-seeks").trust == "yes"
 
@@ -237,7 +237,7 @@ def test_a_run_parts_from_a_figure_at_the_first_thing_that_differs(changes, crit
     ("asked", "told", "nearby"),
     [
         ({"profile": "quick", "cloud": "aws", "disk_type": "gp2"}, "profile quick", None),
-        ({"size_gib": 20.0}, "not known", None),
+        ({"size_gib": 20.0}, "is unknown", None),
         ({"cloud": "oci", "disk_type": "block"}, "on a disk of oci", None),
         ({"cloud": "aws", "disk_type": "gp3", "size_gib": 20}, "gp3 of aws", "standard"),
         ({"cloud": "gcp", "disk_type": "pd-ssd", "size_gib": 1000}, "other sizes", "pd-ssd-256"),

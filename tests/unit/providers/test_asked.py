@@ -106,12 +106,12 @@ def test_a_stripe_has_several_disks_and_all_fit_the_machine(spec: RentSpec, told
     ("spec", "told"),
     [
         (RentSpec(ssh_cidr="here"), "not a network"),
-        (RentSpec(ssh_cidr="::/0", security_group="g"), "rules of yours are not changed"),
+        (RentSpec(ssh_cidr="::/0", security_group="g"), "your rules are not changed"),
     ],
 )
 def test_a_network_for_ssh_is_one_and_counts(spec: RentSpec, told: str) -> None:
     with pytest.raises(InvalidValue, match=told):
-        check_ssh(spec, "rules of yours are")
+        check_ssh(spec, "your rules are")
 
 
 def test_the_labs_options_are_for_emulated_clouds() -> None:

@@ -249,7 +249,7 @@ def test_a_configuration_that_ssh_refuses_is_named(user_config, access):
 def test_what_ssh_would_take_for_something_else_is_refused(access, tmp_path, address):
     with pytest.raises(InvalidValue, match="is not a valid address"):
         access(address=address)
-    with pytest.raises(InvalidValue, match="would read otherwise"):
+    with pytest.raises(InvalidValue, match="would misread"):
         write_access(LEASE, KEYS, tmp_path / "my lease", address="192.0.2.7", user="ubuntu")
 
 

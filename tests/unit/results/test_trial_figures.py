@@ -85,7 +85,7 @@ def test_an_id_is_a_run_a_trial_or_a_campaign(database):
 def test_what_names_nothing_or_begins_several_names_is_refused(database):
     measured(database, [1.0])
     measured(database, [2.0], campaign=1)
-    for text, why in {"": "is empty", "..": "has no time", "01": "fits several"}.items():
+    for text, why in {"": "is empty", "..": "has no time", "01": "matches several"}.items():
         with pytest.raises(InvalidValue, match=why):
             selected(database, text)
 

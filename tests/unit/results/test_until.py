@@ -110,7 +110,7 @@ LAB, LOCAL = "{provider: lab, disk: gp2, size: 20", "{provider: local, path: /mn
         ("{until_ci: wide}", f"{LAB}}}", "2: limits.until_ci: "),
         ("{until_ci: 5%, min_replicates: 6}", f"{LAB}}}", "2: limits.min_replicates: "),
         ("{until_ci: 5%}", f"{LAB}, replicates: 6}}",
-         "5: replicates and limits.until_ci both say how many; leave it out"),
+         "5: replicates and limits.until_ci both set the number of replicates; leave it out"),
         ("{until_ci: 5%}", f"{LAB}}}\n  - {LOCAL}",
          "6: until_ci needs a new machine for each replicate, and local rents none; measure exist"),
     ],

@@ -123,9 +123,9 @@ def test_a_run_is_found_by_the_beginning_of_its_id_or_as_the_last_and_several_ar
     assert find_run(three, "last").run_id == C
     assert find_run(three, "LAST~1").run_id == B
     assert find_run(three, "last~2").run_id == A
-    with pytest.raises(UnknownName, match="there are 3 trials"):
+    with pytest.raises(UnknownName, match="only 3 trials stored"):
         find_run(three, "last~3")
-    with pytest.raises(InvalidValue, match=f"(?s)fits several:.*{A}  run.*{B}  run"):
+    with pytest.raises(InvalidValue, match=f"(?s)matches several:.*{A}  run.*{B}  run"):
         find_run(three, "01kq")
 
 

@@ -43,7 +43,7 @@ from diskbench.store.leases import Lease, list_leases, note_lease_error
 from diskbench.store.machines import find_machine, list_machines
 from diskbench.store.rows import find_plan, unfinished_trials
 
-_MEANWHILE = "another process gave it back, or uses it, since this command began"
+_MEANWHILE = "another process has given it back or begun to use it meanwhile"
 
 
 def sweep(
@@ -109,7 +109,7 @@ def leases_at_work(database: Engine) -> set[str]:
 def in_use(lease_id: str) -> InvalidValue:
     """The error for a named lease that a live process uses."""
     return InvalidValue(
-        f"lease {short(lease_id)} is in use by a process that is alive",
+        f"lease {short(lease_id)} is in use by a running process",
         advice=f"stop it first: diskbench cancel {short(lease_id)}",
     )
 
@@ -205,7 +205,7 @@ def _scope_of(lease: Lease) -> Scope:
     )
 
 
-UNKNOWN = "it may have expired or not: its cloud did not report the time"
+UNKNOWN = "it may have expired: its cloud did not report the time"
 
 
 def _time_at(database: Engine, renter: object, scope: Scope) -> datetime:

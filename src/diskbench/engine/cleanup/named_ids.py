@@ -101,7 +101,7 @@ def _check_stranger(
     command = f"diskbench gc --provider {listed_lease.scope.provider}"
     if beginning(name, "lease") != listed_lease.lease_id:
         raise InvalidValue(
-            f"{name.strip()!r} fits a lease that this database does not know, on {at}:"
+            f"{name.strip()!r} matches a lease that this database does not know, on {at}:"
             f"\n  {owned(listed_lease.lease_id, listed_lease.owner)}",
             advice=f"to delete it, type its full id: {command} {listed_lease.lease_id}",
         )
@@ -127,6 +127,7 @@ def _copy_with_id(name: str, listed: Sequence[Found]) -> tuple[Found, str] | Non
     if len(matches) > 1:
         places = ", ".join(f"{what} in {at.scope.region or 'no region'}" for at, what in matches)
         raise InvalidValue(
-            f"{name.strip()!r} is the id of several: {places}", advice="name one by --region"
+            f"{name.strip()!r} is the id of several resources: {places}",
+            advice="choose one with --region",
         )
     return next(iter(matches), None)

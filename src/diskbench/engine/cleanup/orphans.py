@@ -223,7 +223,7 @@ def _verdict(
     if named:
         return True, "you named it"
     if lease is not None and lease.state == "released":
-        return True, f"it was given back at {lease.released_at}, but exists again"
+        return True, f"it was given back at {lease.released_at}, but still exists"
     until = _expiry(listed, lease)
     if until is None:
         return False, "it does not say when it expires"

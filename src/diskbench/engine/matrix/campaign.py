@@ -135,7 +135,7 @@ def check_resumable(database: sa.Engine, campaign: CampaignRow) -> None:
 
 def _is_run(campaign: CampaignRow) -> InvalidValue:
     return InvalidValue(
-        f"matrix {short(campaign.campaign_id)} is run by a process that is alive",
+        f"matrix {short(campaign.campaign_id)} is being run by another process",
         advice=f"see it with 'diskbench matrix status --watch {short(campaign.campaign_id)}'",
     )
 

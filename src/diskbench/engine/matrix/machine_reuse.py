@@ -71,7 +71,7 @@ def check_shared(renter: Provider, cell: Cell) -> None:
         )
     if cell.rent is not None and cell.rent.count > 1:
         raise InvalidValue(
-            f"--count {cell.rent.count} cannot be used with reuse_host: turns change one disk",
+            f"--count {cell.rent.count} cannot be used with reuse_host: a turn changes one disk",
             advice="leave one of them out",
             field="count",
         )
@@ -232,7 +232,9 @@ def _lasts(session: Session, machine: MachineRecord, row: CellRow, plan: Plan) -
     try:
         move_end(session, before, _expiry(database, row, plan))
     except DiskbenchError as error:
-        log.warning("the lease of machine %s keeps its end: %s", machine.lease_id, error.message)
+        log.warning(
+            "the lease of machine %s could not be extended: %s", machine.lease_id, error.message
+        )
         return False
     finally:
         session.disconnect(before)

@@ -159,7 +159,7 @@ def renew(session: Session, draft: Plan, onlooker: RentWatch) -> Lease | None:
     if ends is None or now + needed <= ends:
         return lease
     reason = (
-        f"the lease ends at {ends:%Y-%m-%d %H:%M} UTC ({_left(ends - now)}) and "
+        f"the lease ends at {ends:%Y-%m-%d %H:%M} UTC ({_left(ends - now)}), but "
         f"{_minutes(needed.total_seconds())} are needed"
     )
     if draft.machine is not None and draft.machine.turn > 1:

@@ -113,7 +113,7 @@ def resolve_rental(
             why = (f"{PLANNED_OFFLINE} ({error.message})",)
     if not isinstance(renter, Foresees):
         raise InvalidValue(
-            f"--provider {cell.provider} gives no figures offline",
+            f"--provider {cell.provider} cannot plan offline",
             advice="leave --offline out",
             field="provider",
         )

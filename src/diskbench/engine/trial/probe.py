@@ -58,8 +58,8 @@ def probe(host: Host, cell: Cell, *, install_fio: bool) -> HostFacts:
     if cell.if_busy == "fail" and busy:
         raise TargetRefused(
             f"the disk under {spec.path} ({' '.join(facts.extra.get('disks', ()))}) is "
-            f"measured by {busy[0]}",
-            advice="start it again when that has ended, or with --if-busy wait",
+            f"being measured by {busy[0]}",
+            advice="start again when that has ended, or add --if-busy wait",
         )
     if is_device:
         named = [(disk.path, disk.destroy_data or "") for disk in spec.disks]
@@ -154,7 +154,7 @@ def _listed(addresses: Sequence[str]) -> str:
 
 
 _RATE = "measured at once, each gets about {part} of its rate"
-_LIMIT = "what limits it for all of its disks is divided between them"
+_LIMIT = "they share its limits for all disks together"
 
 
 def queued_behind(plan: Plan, others: Iterable[Plan]) -> Plan:

@@ -120,8 +120,8 @@ def _from_fill(
     assert rental is not None
     if not isinstance(renter, SnapshotsDisks) or claim.turn > 1:
         raise InvalidValue(
-            f"--snapshot-of-fill needs a machine of its own, of a cloud with snapshots of disks; "
-            f"this is --provider {renter.name}",
+            f"--snapshot-of-fill needs a machine of its own and a cloud with snapshots of disks, "
+            f"not --provider {renter.name}",
             advice="diskbench providers lists them; leave reuse_host out of the matrix",
             field="snapshot_of_fill",
         )
@@ -186,7 +186,8 @@ def _fill(
         raise_if_broken(end, unit, host.name, {})
         if end.fio_exit:
             raise RentalFailed(
-                f"the disk could not be filled for its snapshot: fio exit {end.fio_exit}",
+                f"the disk could not be filled for its snapshot: fio ended with exit code "
+                f"{end.fio_exit}",
                 advice="try again; look at the disk (dmesg)",
             )
     finally:
@@ -247,7 +248,8 @@ def _target(draft: Plan, acquired: Acquired) -> TargetSpec:
         others = tuple(NamedDisk(path=path, destroy_data=identity) for path, identity in pairs)
         if len(others) != len(spec.others):
             raise RentalFailed(
-                f"{len(spec.others) + 1} disks were to be attached, not {len(acquired.devices)}",
+                f"{len(spec.others) + 1} disks were requested, but {len(acquired.devices)} "
+                f"attached",
                 advice="start the run again; what was rented is given back",
             )
     device = {"kind": "device", "path": acquired.device, "destroy_data": acquired.identity}

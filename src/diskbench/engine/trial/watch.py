@@ -182,7 +182,7 @@ def raise_if_broken(end: UnitExit, unit: Unit, where: str, files: Mapping[str, b
         )
     if end.limit is not None:
         limit = unit.fio_limit_s or 0.0
-        hung = "it did not end when it was killed: it waits for its disk in the kernel"
+        hung = "it waits for its disk in the kernel and could not be killed"
         raise FioFailed(
             f"fio hung in step {unit.name}: "
             + (hung if end.limit == "kill" else f"it was still running after {limit:.0f} s")

@@ -102,7 +102,7 @@ def _check_snapshot(spec: RentSpec, disk: str) -> None:
     rate = options.initialization_rate
     if rate is not None and (typed is None or rate not in INITIALIZATION):
         raise InvalidValue(
-            f"--initialization-rate {rate} is not sold"
+            f"--initialization-rate {rate} is not available"
             if typed is not None
             else f"--initialization-rate {rate} is given without a snapshot to load",
             advice="use 100 to 300 MiB/s, with --from-snapshot or --snapshot-of-fill",
@@ -133,7 +133,7 @@ def _check_form(spec: RentSpec) -> None:
             raise refused("Wavelength Zone", spec=spec, region=region)
         if spec.region not in {None, region}:
             raise refused("zone of another region", spec=spec)
-    asked.check_ssh(spec, "a group of yours is")
+    asked.check_ssh(spec, "your group is")
     if NetworkOptions.of(spec).no_public_ip:
         if spec.subnet is None:
             raise refused("no public address without a subnet")

@@ -90,7 +90,7 @@ def _all_made(order: AwsOrder, made: Provisioned, instance: Item) -> tuple[str, 
 def _volume(order: AwsOrder, volume_id: str) -> Item:
     volume = describe_volume(order.ec2, volume_id)
     if volume is None:
-        words = f"volume {volume_id} is not listed any more"
+        words = f"volume {volume_id} is no longer listed"
         raise RentalFailed(words, advice="another program deleted it")
     return volume
 

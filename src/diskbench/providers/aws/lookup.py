@@ -134,7 +134,7 @@ def check_key(aws: Aws, key: str, timing: AwsTiming) -> None:
         enable = f"aws kms enable-key --region {aws.region} --key-id {told['KeyId']}, or another"
         raise InvalidValue(f"--kms-key {key} is {state}", advice=enable, field="kms_key")
     if spec != "SYMMETRIC_DEFAULT":
-        words = f"--kms-key {key} is {spec}, and EBS takes symmetric keys only"
+        words = f"--kms-key {key} is {spec}, but EBS accepts only symmetric keys"
         raise InvalidValue(words, advice="name a key of SYMMETRIC_DEFAULT", field="kms_key")
 
 

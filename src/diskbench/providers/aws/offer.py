@@ -104,13 +104,15 @@ def check_support(machine: AwsMachine, requested: AwsDiskRequest) -> None:
     if machine.hypervisor != "nitro" and requested.type in {"io1", "io2"}:
         if (requested.iops or 0) > _XEN_MAX_IOPS:
             raise InvalidValue(
-                f"{requested.type} with {requested.iops:,} IOPS on {machine.type}, which is Xen",
-                advice=f"at most {_XEN_MAX_IOPS:,} there; above that a Nitro machine is needed",
+                f"{machine.type} (Xen) cannot reach {requested.iops:,} IOPS on {requested.type}",
+                advice=f"at most {_XEN_MAX_IOPS:,} IOPS there; for more, choose a Nitro machine",
             )
         if (requested.size_gib or 0) > _XEN_MAX_GIB:
             raise InvalidValue(
-                f"{requested.type} of {requested.size_gib:,} GiB on {machine.type}, which is Xen",
-                advice=f"at most {_XEN_MAX_GIB:,} GiB there: io2 Block Express needs Nitro",
+                f"{machine.type} (Xen) does not support {requested.type} of "
+                f"{requested.size_gib:,} GiB",
+                advice=f"at most {_XEN_MAX_GIB:,} GiB there; for io2 Block Express, choose a "
+                f"Nitro machine",
             )
     if requested.kind == "volume" and machine.max_disks is not None:
         room = room_for_disks(machine.max_disks, apart=machine.disks_apart)
@@ -182,7 +184,7 @@ def too_small(name: str, ebs: EbsFigures, need: skeleton.Needs, better: str | No
     if not any(need):
         return None
     if ebs.baseline_iops is None or ebs.baseline_mb_per_s is None:
-        return f"AWS publishes no EBS limit for {name}: it, and not the disk, may be the bottleneck"
+        return f"AWS publishes no EBS limit for {name}: the VM, not the disk, may be the bottleneck"
     if _sustains(ebs, need):
         return None
     burst = ""
@@ -191,7 +193,7 @@ def too_small(name: str, ebs: EbsFigures, need: skeleton.Needs, better: str | No
     instead = f"; {better} is large enough" if better and better != name else ""
     return (
         f"{name} sustains {ebs.baseline_iops:,.0f} IOPS and {ebs.baseline_mb_per_s:,.0f} MB/s"
-        f"{burst}, the disk needs {need[0]:,.0f} and {need[1]:,.0f} of its machine: "
+        f"{burst}, but the disk needs {need[0]:,.0f} and {need[1]:,.0f}: "
         f"{skeleton.BOTTLENECK}{instead}"
     )
 
@@ -291,18 +293,18 @@ def _warnings(books: Books, spec: RentSpec, details: AwsResolved) -> Iterator[st
     if known is not None and told[0] is not None and told != (known.iops, known.mb_per_s):
         yield (
             f"the catalogue says {machine.type} sustains {known.iops} IOPS and {known.mb_per_s} "
-            f"MB/s, EC2 says {told[0]} and {told[1]}; EC2's figures are used"
+            f"MB/s, but EC2 says {told[0]} and {told[1]}; EC2's figures are used"
         )
     if details.others:
         names = " or ".join(other.type for other in details.others)
         yield (
-            f"where no zone has capacity for {machine.type}, {names} is rented, for at most "
-            f"{DEARER - 1:.0%} more; name one with --instance-type to rent no other"
+            f"if no zone has capacity for {machine.type}, {names} is rented, for at most "
+            f"{DEARER - 1:.0%} more; --instance-type allows only the one that you name"
         )
     if _loads_bytes_per_s(spec) is not None:
         yield (
-            "until each block was read once it is loaded from the snapshot, which is slower: "
-            "--profile first-touch measures that"
+            "the first read of each block loads it from the snapshot, which is slower: --profile "
+            "first-touch measures that"
         )
     if machine.ebs_cards > 1:
         yield (

@@ -205,7 +205,9 @@ class AzureClient:
                 return polling.resource() or {}
             except AzureError as error:
                 if polling.succeeded and error_code(error) in MISSING:
-                    raise NotListedYet(f"{what} is made, and Azure does not list it yet") from error
+                    raise NotListedYet(
+                        f"{what} was made, but Azure does not list it yet"
+                    ) from error
                 raise
 
         return self._repeated(action, run, insist=insist)

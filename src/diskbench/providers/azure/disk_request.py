@@ -242,7 +242,7 @@ _CLOUDS = ("management.azure.com", "management.chinacloudapi.cn", "management.us
 def check_form(spec: RentSpec) -> None:
     """Refuse values that cannot be Azure names. Raises InvalidValue."""
     _FORMS.check(spec, "Azure")
-    asked.check_ssh(spec, "a group of yours is")
+    asked.check_ssh(spec, "your group is")
     if NetworkOptions.of(spec).no_public_ip and spec.subnet is None:
         raise refused("no public address without a subnet")
     url = spec.endpoint_url

@@ -72,7 +72,7 @@ def translate(error: AzureError, action: str) -> DiskbenchError:
         return refused("certificate not trusted", error=_message_of(error))
     return Throttled(
         f"no answer to {action}: {_message_of(error)}",
-        look_at="look at the network and --endpoint-url",
+        look_at="check the network and --endpoint-url",
     )
 
 

@@ -49,7 +49,7 @@ def hand_over(order: AzureOrder, made: Provisioned) -> Acquired:
     }[details.requested.kind]
     listed = {name: order.edge.find(order.edge.path(order.group, DISKS, name)) for name in names}
     if gone := [name for name, disk in listed.items() if disk is None]:
-        why = f"disk {gone[0]} is not listed any more"
+        why = f"disk {gone[0]} is no longer listed"
         raise RentalFailed(why, advice="another program deleted it")
     measured = [disk for disk in listed.values() if disk is not None]
     check(details, made.place, machine, measured)

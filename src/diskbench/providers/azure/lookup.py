@@ -101,7 +101,7 @@ class AzureLookup:
                 continue
             what, found = f"{flag} {resource_id}", self.edge.find(resource_id)
             if found is None:
-                raise InvalidValue(f"{what} is not there", advice="give its id", field=field)
+                raise InvalidValue(f"{what} does not exist", advice="give its id", field=field)
             location = str(found.get("location", "")).lower().replace(" ", "")
             if location != self.region:
                 raise InvalidValue(

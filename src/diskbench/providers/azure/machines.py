@@ -54,7 +54,8 @@ class Offer:
         """Look up a size by name. Raises UnknownName, or InvalidValue for a restricted size."""
         if name in self.restricted:
             raise InvalidValue(
-                f"{name} is not for this subscription in {self.region}: {self.restricted[name]}",
+                f"{name} is not available to this subscription in {self.region}: "
+                f"{self.restricted[name]}",
                 advice="choose another --instance-type or --region, or ask for it in the portal",
             )
         if name not in self.machines:
@@ -155,8 +156,9 @@ def check_support(machine: AzureMachine, requested: AzureDiskRequest, sold: Sequ
         (is_local and not machine.local_gib, f"{size} has no disk of its own",
          "choose one with a d in its name, such as Standard_D4ds_v5"),
         (sold and not is_local and requested.type not in sold,
-         f"{requested.type} is not sold there", f"this region sells {', '.join(sold)}"),
-        (requested.needs_premium and not machine.premium, f"{size} takes no {requested.type}",
+         f"{requested.type} is not sold in this region", f"this region sells {', '.join(sold)}"),
+        (requested.needs_premium and not machine.premium,
+         f"{size} does not support {requested.type}",
          "choose a size with an s in its name, such as Standard_D4s_v5"),
         (requested.is_cached and not machine.cacheable, f"{size} has no host cache",
          "leave --cache out, or choose a size with SCSI disks, such as Standard_D4s_v5"),
@@ -275,14 +277,14 @@ def too_small(
     for name, path in {"uncached": machine.uncached, **cached}.items():
         if path.iops is None or path.mb_per_s is None:
             return (
-                f"Azure names no {name} limit for {machine.size}: it, and not the "
-                f"disk, may be the bottleneck{instead}"
+                f"Azure names no {name} limit for {machine.size}: the VM, not the disk, may be "
+                f"the bottleneck{instead}"
             )
         if path.iops < iops or path.mb_per_s < mb_per_s:
             return (
                 f"{machine.size} sustains {path.iops:,.0f} IOPS and {path.mb_per_s:,.0f} MB/s "
-                f"({name}), the disk needs {iops:,.0f} and {mb_per_s:,.0f} of its "
-                f"machine: {BOTTLENECK}{instead}"
+                f"({name}), but the disk needs {iops:,.0f} and {mb_per_s:,.0f}: "
+                f"{BOTTLENECK}{instead}"
             )
     return None
 

@@ -76,13 +76,13 @@ def _warnings(books: Books, spec: RentSpec, details: AzureResolved) -> Iterator[
     if small:
         yield small
     if machine.retires is not None:
-        yield f"Azure retires {machine.size} on {machine.retires}: results end there"
+        yield f"Azure retires {machine.size} on {machine.retires}: no later results"
     if machine.burstable:
         yield f"{machine.size} earns CPU credits: fio may run out of them before the disk does"
     if requested.is_cached:
         yield (
             f"host cache {requested.caching}: the first pass over the data is cold and slower; "
-            "what follows measures the machine's cache"
+            f"later passes measure the machine's cache"
         )
     yield from offer.open_warnings(spec, spot=", and costs at most the price shown")
     if requested.kind == "root" and requested.type == "Standard_LRS":
@@ -127,8 +127,8 @@ def _expected_warnings(
         return
     if not machine.premium and requested.needs_premium:
         yield (
-            f"{machine.size} takes no {requested.type}: choose one whose name has an s, as "
-            "Standard_D2s_v3"
+            f"{machine.size} does not support {requested.type}: choose a size with an s in its "
+            f"name, such as Standard_D2s_v3"
         )
     if not book.machines.types[machine.size].current:
         end = f", and Azure retires it on {machine.retires}" if machine.retires else ""

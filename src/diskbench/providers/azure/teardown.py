@@ -145,7 +145,7 @@ def _give_back(edge: AzureClient, which: Which, group: Item) -> str:
                     delete(edge, edge.path(name, kind, str(item["name"])), query)
     names = ", ".join(kind_and_name(item) for item in strange)
     why = [f"{what}: {reason}" for what, reason in failures.items()]
-    return "; ".join([f"it holds {names}, not made by us: move that elsewhere", *why])
+    return "; ".join([f"it holds {names}, not made by diskbench: move that elsewhere", *why])
 
 
 def moved(edge: AzureClient, lease_id: str, group: Item, end: LeaseEnd) -> None:
@@ -207,7 +207,7 @@ def arm(order: requests.AzureOrder, machine_id: str) -> str:
     """Make the schedule and return `schedule`, or the reason why there is none, noted for a person.
     A failure does not fail the run: the guest has a timer, and the tags hold the expiry."""
     claim, machine = order.claim, order.machine_name
-    armed = "none: the lease is longer than a daily schedule can mean"
+    armed = "none: a daily schedule cannot express so long a lease"
     if claim.expires_at - time.time() <= LONGEST_S:
         where = (order.details.region, machine_id)
         armed = _armed(order.edge, schedule(requests.tags(claim), *where, claim.expires_at))

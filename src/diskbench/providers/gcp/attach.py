@@ -155,7 +155,7 @@ def _appeared(
         unlinked_since = unlinked_since or time.monotonic()
         if time.monotonic() - unlinked_since >= LINK_S:
             raise no_link(bare, name)
-        return Still(f"{bare.node} is there, and {link} is not yet")
+        return Still(f"{bare.node} exists, but {link} does not yet")
 
     return order.ask_guest(f"disk {name}", ask)
 
@@ -285,7 +285,7 @@ def no_link(disk: GuestDisk, device_name: str) -> RentalFailed:
     """The error of an image that makes no links for disks."""
     return RentalFailed(
         f"{disk.node} ({disk.size_bytes:,} bytes) appeared, but the guest made no link "
-        f"{_LINK}{device_name} within {LINK_S:g} s: that it is this disk cannot be known",
+        f"{_LINK}{device_name} within {LINK_S:g} s: it may not be this disk",
         advice="this image lacks Google's udev rules (65-gce-disk-naming.rules and "
         "google_nvme_id): choose an --image with Google's guest environment, as all of Google's "
         "public images have; nothing was written",

@@ -195,7 +195,7 @@ def check_form(spec: RentSpec) -> None:
     _FORMS.check(spec, "Google Cloud")
     if spec.zone is not None and spec.region and spec.zone.rpartition("-")[0] != spec.region:
         raise refused("zone of another region", spec=spec)
-    asked.check_ssh(spec, "rules of yours are")
+    asked.check_ssh(spec, "your rules are")
     if spec.ssh_cidr is not None and GcpOptions.of(spec).iap:
         raise refused("network with a tunnel", spec=spec)
     asked.check_endpoint(spec, "keys")

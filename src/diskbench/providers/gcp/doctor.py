@@ -50,7 +50,7 @@ def examine(sessions: GcpSessions, scope: Scope, timing: GceTiming) -> list[Find
     who = next(known, "no particular user" if login.emulated else "logged in")
     identity = finding("credentials", where, "ok", f"{who} in project {login.project}")
     if answer.status_code != 200:
-        message = f"which permissions there are cannot be asked: {message_of(answer)}"
+        message = f"the permissions cannot be queried: {message_of(answer)}"
         advice = f"gcloud services enable {_SERVICE}.googleapis.com, or look at the console"
         return [identity, clock, finding("permissions", where, "warning", message, advice)]
     granted = set(answer.json().get("permissions", []))
@@ -67,7 +67,7 @@ def _permissions(where: str, granted: set[str]) -> list[Finding]:
         else finding("permissions", where, "problem", f"{name} is missing", _ADVICE)
         for name in missing
     ]
-    summary = f"{len(needed) - len(missing)} of {len(needed)} permissions are there"
+    summary = f"{len(needed) - len(missing)} of {len(needed)} permissions are granted"
     return [*denied, finding("permissions", where, "ok", summary)]
 
 
@@ -94,7 +94,7 @@ def constraints(login: Login, timing: GceTiming, where: str) -> Iterator[Finding
         if failure:
             problem = f"the organisation's constraints cannot be read: {failure}"
             enable = "gcloud services enable orgpolicy.googleapis.com"
-            advice = f"{enable}; it takes orgpolicy.policy.get"
+            advice = f"{enable}; this needs the permission orgpolicy.policy.get"
             yield finding("constraints", where, "warning", problem, advice)
             return
         if is_enforced(answer.json()):

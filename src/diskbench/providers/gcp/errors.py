@@ -125,5 +125,5 @@ def of_reason(reason: str, message: str, action: str, *, status: int = 0) -> Dis
 
 def _no_answer(action: str, why: str) -> Throttled:
     return Throttled(
-        f"no answer to {action}: {why}", look_at="look at the network and --endpoint-url"
+        f"no answer to {action}: {why}", look_at="check the network and --endpoint-url"
     )

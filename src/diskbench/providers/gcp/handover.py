@@ -17,7 +17,7 @@ from diskbench.providers.skeleton.handover import acquired, differs, reached, re
 from diskbench.providers.skeleton.provision import Provisioned, name_of
 from diskbench.providers.skeleton.shipped import at, facts_of
 from diskbench.providers.waits import Still
-from diskbench.units import GIB
+from diskbench.units import GIB, counted
 
 
 def hand_over(order: GcpOrder, made: Provisioned) -> Acquired:
@@ -118,7 +118,8 @@ def _of_instance(details: GcpResolved, zone: str, instance: Item) -> Iterator[st
         for disk in local:
             yield from differs(what, "interface of local SSD", interface, disk.get("interface"))
         if len(local) < details.requested.count:
-            yield f"{what} has {len(local)} local SSDs, requested was {details.requested.count}"
+            has = f"{what} has {counted(len(local), 'local SSD')}"
+            yield f"{has}, not the {details.requested.count} requested"
 
 
 def _of_disk(details: GcpResolved, zone: str, disk: Item, kms_key: str | None) -> Iterator[str]:
@@ -130,7 +131,7 @@ def _of_disk(details: GcpResolved, zone: str, disk: Item, kms_key: str | None) -
         yield from differs(what, "region", details.region, scope_of(disk))
         replicas = sorted(last(str(url)) for url in disk.get("replicaZones", []))
         if replicas and (len(replicas) != 2 or zone not in replicas):
-            yield f"{what} is in {', '.join(replicas)}, requested was {zone} and another zone"
+            yield f"{what} is in {', '.join(replicas)}, but {zone} and another zone were requested"
     else:
         yield from differs(what, "zone", zone, scope_of(disk))
     yield from differs(what, "IOPS", requested.iops, _int(disk, "provisionedIops"))
@@ -143,7 +144,7 @@ def _of_disk(details: GcpResolved, zone: str, disk: Item, kms_key: str | None) -
     source = f"projects/{source}" if source else "none"
     yield from differs(what, "snapshot", details.snapshot or "none", source)
     if details.requested.kind == "disk" and disk.get("sourceImage"):
-        yield f"{what} is made from {last(str(disk['sourceImage']))}, requested was an empty one"
+        yield f"{what} is made from {last(str(disk['sourceImage']))}, not empty as requested"
 
 
 def _name(item: Item, key: str) -> str | None:

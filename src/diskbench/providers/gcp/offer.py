@@ -217,8 +217,8 @@ def too_small(
     need, cap = needs(requested, size_gib), cap_of(machine_type, vcpus, requested)
     if cap is None:
         return (
-            f"no limit of {machine_type} for {requested.type} is known here: it may measure "
-            "itself, and not the disk"
+            f"no limit of {machine_type} for {requested.type} is known here: the VM, not the "
+            f"disk, may be the bottleneck"
         )
     if is_met(need, cap):
         return None
@@ -227,8 +227,8 @@ def too_small(
     return (
         f"{machine_type} lets {cap.read_iops:,.0f} / {cap.write_iops:,.0f} IOPS and "
         f"{cap.read_mib_per_s:,.0f} / {cap.write_mib_per_s:,.0f} MiB/s (read / write) through to "
-        f"{requested.type}, the disk needs {need.read_iops:,.0f} / {need.write_iops:,.0f} and "
-        f"{need.read_mib_per_s:,.0f} / {need.write_mib_per_s:,.0f} of its machine: "
+        f"{requested.type}, but the disk needs {need.read_iops:,.0f} / {need.write_iops:,.0f} and "
+        f"{need.read_mib_per_s:,.0f} / {need.write_mib_per_s:,.0f}: "
         f"{skeleton.BOTTLENECK}{instead}"
     )
 
@@ -293,20 +293,20 @@ def _warnings(spec: RentSpec, details: GcpResolved) -> Iterator[str]:
         yield small
     series = machine_book("gcp").series_of(machine.type)
     if series is None:
-        yield f"which disks {machine.type} takes is not in the catalogue: Google may refuse it"
+        yield f"the catalogue does not say which disks {machine.type} takes: Google may refuse it"
     elif requested.kind == "disk" and requested.type in series.open:
         yield (
-            f"whether {machine.type} takes {requested.type} is not in the catalogue: "
-            "Google may refuse it"
+            f"the catalogue does not say whether {machine.type} takes {requested.type}: Google "
+            f"may refuse it"
         )
     if machine.shared_core:
-        yield f"{machine.type} shares its cores: fio may wait for them, and not for the disk"
+        yield f"{machine.type} shares its cores: fio may wait for them instead of the disk"
     shares = requested.type == details.boot_type and requested.type.startswith("pd-")
     if requested.kind == "disk" and shares:
         yield f"the root disk is {requested.type}, too, and its size adds to the limit of both"
     if shares_limit(requested):
         yield (
-            f"{requested.count} × {requested.type} on one machine promise what one of "
+            f"{requested.count} × {requested.type} on one machine promise what one disk of "
             f"{requested.count * details.size_gib:,} GiB does, not {requested.count} times as much"
         )
     if spec.kms_key is not None and requested.kind == "local-ssd":

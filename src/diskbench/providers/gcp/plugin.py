@@ -50,8 +50,7 @@ _PUBLIC = (
 PLUGIN = Plugin(
     name="gcp",
     title="Google Cloud",
-    summary="Machines and disks of Google Cloud's Compute Engine, or what an emulator makes of "
-    "them.",
+    summary="Machines and disks of Google Cloud's Compute Engine, or of an emulator.",
     provider="diskbench.providers.gcp.cloud:GCPProvider",
     rents=True,
     options=(

@@ -14,7 +14,7 @@ class LabOptions(Options):
     panel: ClassVar[str] = "Lab"
 
     cache: str | None = option(
-        None, "Host cache of the machine before the disk (default: none); of Azure's disks.",
+        None, "Host cache in front of the disk (default: none); for Azure's disks only.",
         values=("none", "readonly", "readwrite"), in_key="value", of_disk=True,
     )  # fmt: skip
     hidden_burst: float = option(

@@ -168,4 +168,4 @@ def differs(what: str, name: str, requested: object, reported: object) -> Iterat
     """The difference between the requested and the reported value; None where the cloud reports
     no value (None) or none was requested."""
     if requested is not None and reported is not None and requested != reported:
-        yield f"{name} of {what} is {reported}, requested was {requested}"
+        yield f"{name} of {what} is {reported}, but {requested} was requested"

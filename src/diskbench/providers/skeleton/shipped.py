@@ -75,14 +75,14 @@ class Forms:
             if tags.reserved.match(key):
                 raise refused("reserved tag", key=key, value=value)
             if not tags.key.fullmatch(key) or not tags.value.fullmatch(value):
-                words = f"--tag {key}={value}: {cloud} takes no such tag"
+                words = f"--tag {key}={value}: {cloud} does not accept this tag"
                 raise InvalidValue(words, advice=tags.advice, field="tags")
         counts = Counter(key.lower() for key, _ in spec.tags)
         if twice := [key for key, count in counts.items() if count > 1]:
             raise refused("tag given twice", twice=twice)
         if len(spec.tags) > tags.most:
-            advice = f"{cloud} takes {tags.most} beside those of diskbench"
-            raise InvalidValue(f"{len(spec.tags)} tags are given", advice=advice, field="tags")
+            advice = f"{cloud} accepts {tags.most} beside those of diskbench"
+            raise InvalidValue(f"{len(spec.tags)} tags are too many", advice=advice, field="tags")
 
 
 def read_forms(package: str) -> Forms:

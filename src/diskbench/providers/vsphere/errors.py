@@ -46,7 +46,7 @@ def translate(error: Exception, action: str) -> DiskbenchError:
         why = f"it is not vSphere's, {error}" if isinstance(error, ExpatError) else error
         return Unanswered(
             f"no answer to {action}: {why or type(error).__name__}",
-            look_at="look at the network and --endpoint-url",
+            look_at="check the network and --endpoint-url",
         )
     raise error
 

@@ -11,7 +11,7 @@ from diskbench.providers.vsphere.disk_request import VsphereDiskRequest, Vsphere
 from diskbench.providers.vsphere.inventory import hardware_version
 from diskbench.providers.vsphere.login import VsphereServer
 from diskbench.providers.vsphere.plugin import VsphereOptions
-from diskbench.units import GIB
+from diskbench.units import GIB, counted
 
 _NVME_HARDWARE = 13
 """The virtual hardware that first had an NVMe controller (ESXi 6.5)."""
@@ -71,7 +71,8 @@ def _warnings(details: VsphereResolved, server: VsphereServer) -> Iterator[str]:
         yield "the server's certificate is not verified: anybody on the way can read the password"
     others = details.facts.get("other_machines_on") or 0
     if others:
-        yield f"{others} other machines on {details.datastore.name} are on: they share its speed"
+        running = f"{counted(int(others), 'other machine')} running on {details.datastore.name}"
+        yield f"{running}: its speed is shared"
     if requested.provisioning in {"thin", "lazy-zeroed"}:
         yield f"a {requested.provisioning} disk is slower at the first write of each block"
     version = hardware_version(details.template)

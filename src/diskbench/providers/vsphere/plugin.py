@@ -21,7 +21,7 @@ class VsphereOptions(Options):
         None, "Storage policy, instead of a datastore.", metavar="NAME", in_key="disk"
     )
     provisioning: str | None = option(
-        None, "How the disk is made (default: eager-zeroed; with a policy, as that says).",
+        None, "How the disk is made (default: eager-zeroed, or as the storage policy says).",
         values=("thin", "lazy-zeroed", "eager-zeroed"), of_disk=True,
     )  # fmt: skip
     controller: str | None = option(
@@ -45,7 +45,7 @@ class VsphereOptions(Options):
         None, "Datacenter (default: the only one).", metavar="NAME", in_key="no"
     )
     cluster: str | None = option(
-        None, "Cluster to run in; or name one --host.", metavar="NAME", in_key="no"
+        None, "Cluster to run in; or give one --host.", metavar="NAME", in_key="no"
     )
     esxi_host: str | None = option(
         None, "ESXi host to run on, instead of a cluster.",
@@ -98,7 +98,7 @@ PLUGIN = Plugin(
         "diskbench.providers.options:EmulationOptions",
     ),
     refuses={
-        "disk": "it is the datastore that is measured: --datastore NAME",
+        "disk": "choose a datastore instead: --datastore NAME",
         "iops": "vSphere sells none; limit the disk with --iops-limit",
         "throughput": "vSphere sells none; say what you expect with --promise",
         "region": "name a --datacenter",

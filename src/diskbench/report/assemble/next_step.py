@@ -68,7 +68,7 @@ def next_step(
     if subject.state in ENDED_EARLY:
         return "the run ended early; repeat it", run_again(subject, subject.runs_planned)
     if not lines and not is_imported:
-        return "look at what went wrong", f"diskbench results show {last}"
+        return "see what went wrong", f"diskbench results show {last}"
     if not lines and on_page:  # an imported fio log has a series and no summary
         code = f'import diskbench; print(diskbench.load_series("{last}"))'
         return "read the per-second series", f"python -c {shlex.quote(code)}"
@@ -130,7 +130,7 @@ def _of_disk(
         return reason, _run(subject.target_flags, same, subject.beyond.flags)
     limits = {verdict.stands_for.limiter.name for verdict in verdicts}
     if _has(verdicts, doubts.OTHER_DISK.code) or "fixed-limit" in limits:
-        return "find out whose limit this is", f"diskbench identify {subject.shown_id}"
+        return "find the disk type that has this limit", f"diskbench identify {subject.shown_id}"
     if _has(verdicts, doubts.BELOW_PROMISE.code):
         return _replicates(subject, "the disk was slower than promised")
     if subject.profile in SHORT:

@@ -5,7 +5,7 @@ from collections.abc import Iterator, Sequence
 
 from diskbench.model.phase import StepPhases
 from diskbench.report.assemble.words import NONE, rate_words
-from diskbench.units import format_iops, format_mb_per_s
+from diskbench.units import counted, format_iops, format_mb_per_s
 
 MOST_LINES = 24
 _MOST_STALLS = 3
@@ -24,7 +24,9 @@ def phase_lines(steps: Sequence[StepPhases]) -> list[str]:
     lines: list[str] = []
     for number, step in enumerate(shown):
         if len(lines) + len(step.phases) + 1 > MOST_LINES and lines:
-            lines.append(f"{len(shown) - number} more steps have phases (all: --output json)")
+            lines.append(
+                f"{counted(len(shown) - number, 'more step')} with phases (all: --output json)"
+            )
             break
         run = f" (run {runs.index(step.run_id) + 1})" if len(runs) > 1 else ""
         rounds = f" in {step.rounds} rounds" if step.rounds else ""

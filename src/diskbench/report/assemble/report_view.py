@@ -124,18 +124,18 @@ def _apart(report: Report) -> str:
         small = high_row.iops.small
         sure = f"interval {small}" if "%" in small else ratio.small
         sure = sure or (f"{small} over all" if small else NO_INTERVAL.format(n=1))
-        return f"{high.name} gave {fast} in {step}{beside} ({sure})."
+        return f"{high.name} reached {fast} in {step}{beside} ({sure})."
     if high_row.rate < _ALIKE * low_row.rate:
         every = "both" if len(lasting) == 2 else f"all {len(lasting)}"
         same = f"from {slow} ({low.name}) to {fast} ({high.name})"
-        return f"In {step} {every} gave about the same: {same}."
+        return f"In {step} {every} reached about the same: {same}."
     times = f"{high_row.rate / low_row.rate:.1f}".removesuffix(".0")
     falls = (trial.fell for trial in low.trials if trial.fell)
     if fell := next((fell for fell in falls if fell.step == step), None):
-        fastest = f"the fastest, {high.name}, gives {fast}: {times} times as much."
+        fastest = f"the fastest, {high.name}, reaches {fast}: {times} times as much."
         return f"After {fell.lasted}, {low.name} keeps {slow} in {step}; {fastest}"
     slowest = f"{times} times the slowest, {low.name}, with {slow}."
-    return f"In {step} the fastest, {high.name}, gave {fast}: {slowest}"
+    return f"In {step} the fastest, {high.name}, reached {fast}: {slowest}"
 
 
 def _decides(rows: Sequence[tuple[Group, ResultRow]]) -> tuple[int, bool, bool]:

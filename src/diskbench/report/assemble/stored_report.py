@@ -24,6 +24,7 @@ from diskbench.results.selection import Selection
 from diskbench.results.trial import Trial, read_trials
 from diskbench.results.trial_figures import common_fields, subject_of, words
 from diskbench.store.campaigns import find_matrix
+from diskbench.units import counted
 
 RUNS_AT_ONCE = 64
 """Runs whose rows and evidence are read together: fio's reports on their steps are in memory, which
@@ -123,7 +124,7 @@ def stored_report(
         return replace(report, over=drawn_alone(chart, data), chart=chart)
     inside = drawn_inside(data)
     more = data.courses_left_out if inside else 0
-    left_out = (f"{more} more steps are not drawn second by second.",) if more else ()
+    left_out = (f"Not drawn second by second: {counted(more, 'more step')}.",) if more else ()
     return replace(report, over=drawn_over(data), inside=inside, left_out=left_out)
 
 

@@ -188,7 +188,7 @@ class Facts:
         earned = (
             f"While the disk is idle the bucket gains {baseline} I/Os a second: from empty to full "
             f"takes {format_duration_s(held / bucket.baseline)}. A load that always asks for more "
-            "than the baseline gets the baseline, whatever it measured in the first minutes."
+            "than the baseline gets the baseline, no matter what the first minutes showed."
         )
         return spent, earned
 

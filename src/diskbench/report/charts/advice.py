@@ -39,7 +39,7 @@ def advice_chart(answer: Answer, demand: Demand) -> ChartFigure:
     points = advice_points(answer, demand)
     if not points:
         raise InvalidValue(
-            "no price is known of any of these disks, so there is nothing to draw",
+            "no price is known for any of these disks, so there is nothing to draw",
             advice="ask for prices: diskbench catalog prices --refresh --region NAME",
         )
     base = price_chart(
@@ -49,6 +49,6 @@ def advice_chart(answer: Answer, demand: Demand) -> ChartFigure:
         prices_of="disk alone",
         asked=demand.most_iops * (demand.bytes_each if demand.in_mb_per_s else 1.0),
     )
-    words = "line: what is asked for; hollow: does not carry it; documented, as of the sources"
+    words = "line: the rate required; hollow: does not carry it; documented, as of the sources"
     unit = base.subtitle.partition(";")[0]
     return replace(base, subtitle=f"{answer.asked}: {unit}; {words}")

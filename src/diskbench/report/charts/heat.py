@@ -106,7 +106,7 @@ def overview_chart(
     counted = f"n = {len(bands):,} runs; no interval (n = 1 run each)"
     return ChartFigure(
         title=f"{bands[0].step}: all runs second by second",
-        subtitle=f"{shown}, a row a run, the oldest above; {counted}",
+        subtitle=f"{shown}, one row per run, oldest on top; {counted}",
         drawing=lambda _: layered(layers, measure.TIME_WIDTH, height),
         id=name,
         alt=_sentence(bands),

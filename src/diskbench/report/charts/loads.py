@@ -173,7 +173,8 @@ def mix_chart(cells: Sequence[LoadPoint]) -> ChartFigure:
     calm = max(alone or known, key=lambda cell: cell.load)
     return ChartFigure(
         title="p99 of reads beside writes",
-        subtitle="offered reads and writes, each as a share of what the disk does of it alone; "
+        subtitle="offered reads and writes, each as a share of what the disk reaches with it "
+        "alone; "
         "no interval",
         drawing=lambda _: _mix_drawing(known),
         id="mixed",

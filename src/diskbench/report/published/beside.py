@@ -107,7 +107,7 @@ def _value(metric: Metric, runs: Sequence[Sequence[Measurement]]) -> float | Non
 
 _MARKS = {
     "emulated": "ours is emulated: its disk is an imitation, not a cloud's",
-    "unverified": "ours is unverified: machine and disk were not checked to be what they claim",
+    "unverified": "ours is unverified: nobody checked that machine and disk are what they claim",
     "imported": "ours was imported: another program measured it, on a disk that was not checked",
 }
 _RUNTIME_FACTOR = 2.0
@@ -115,7 +115,7 @@ _RUNTIME_FACTOR = 2.0
 _MEMORY_FACTOR = 1.25
 """The same of memory. Our choice."""
 _CACHES = {
-    "dropped": "both read through the page cache, dropped before: what is read ahead counts",
+    "dropped": "both read through the page cache, dropped before: read-ahead counts",
     "kept": "both go through the page cache: memory may answer for the disk, on either side",
 }
 _BY_MEMORY = frozenset({"gobonniego", "bonnie"})
@@ -153,12 +153,12 @@ def differences(
 
 def _disk(asked: RunSubject, figure: Published) -> Iterator[str]:
     if asked.disk_type is None:
-        yield f"theirs is {figure.disk}; which disk ours is, is not known"
+        yield f"theirs is {figure.disk}; our disk type is unknown"
         return
     if asked.disk_type != figure.disk_type:
         yield f"theirs is {figure.disk}, ours {asked.disk_type}"
     if figure.size_gib is None:
-        yield "the size of theirs is not known"
+        yield "the size of theirs is unknown"
     elif _unlike(figure.size_gib, asked.size_gib):
         yield f"theirs has {figure.size_gib:g} GiB, ours {asked.size_gib:g}"
     if figure.provisioned_iops and asked.iops and asked.iops != figure.provisioned_iops:
@@ -199,7 +199,7 @@ def _sample(figure: Published) -> str:
     if figure.approximate:
         return "some of theirs are rounded in the post"
     is_of = f"the mean of {figure.n} runs" if figure.n else "one test"
-    return f"theirs is {is_of} on one machine: its variation is not known"
+    return f"theirs is {is_of} on one machine: its variation is unknown"
 
 
 def _unlike(theirs: object, ours: object) -> bool:

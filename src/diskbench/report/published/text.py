@@ -73,7 +73,7 @@ def _disk(figure: Published) -> Iterator[tuple[str, str]]:
     sold = figure.provisioned_iops
     disk = (
         figure.disk_type,
-        "size not known" if figure.size_gib is None else f"{figure.size_gib:g} GiB",
+        "size unknown" if figure.size_gib is None else f"{figure.size_gib:g} GiB",
         f"{sold:g} IOPS provisioned" if sold else "",
         f"host caching {figure.cache}" if figure.cache else "",
     )

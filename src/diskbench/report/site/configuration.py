@@ -196,7 +196,7 @@ def _changes(track: MetricHistory) -> list[dict[str, object]]:
             "before": show(change.median_before),
             "after": show(change.median_after),
             "change": words.change_text(change.change),
-            "since": change.since,
+            "since": words.times(change.since),
             "differences": "; ".join(map(words.difference_text, change.differences)),
         }
         for change in track.history.changes

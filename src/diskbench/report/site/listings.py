@@ -54,7 +54,7 @@ def index_page(site: Site, lines: Sequence[ConfigurationLine], *, runs: int) -> 
         more_changes=max(0, len(changed) - CHANGES_SHOWN),
         table=configurations_table(lines),
         foot=(
-            "IOPS are those that last: medians over n machines since the level last changed, of "
+            "IOPS are sustained rates: medians over n machines since the level last changed, of "
             "the step with the most IOPS in that direction. Burst: the run ended before the credit "
             "did, so the lasting rate was not measured. The price is that of a month of the disk "
             "when it was last measured; per 1,000 IOPS it uses the higher of read and write IOPS."
@@ -65,7 +65,7 @@ def index_page(site: Site, lines: Sequence[ConfigurationLine], *, runs: int) -> 
 def runs_page(site: Site, lines: Sequence[SiteRunLine], *, runs: int) -> bytes:
     """The page of the newest runs, newest first, of all `runs` of the site."""
     summary = _between(line.at for line in lines)
-    foot = "IOPS are those of the step with the most of them in that direction."
+    foot = "IOPS are those of the step with the most IOPS in that direction."
     if runs > len(lines):
         summary = f"the newest {len(lines):,} of {runs:,} runs, {summary}"
         foot += " Older runs are on the pages of their configurations."

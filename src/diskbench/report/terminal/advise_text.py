@@ -37,11 +37,11 @@ def advice_lines(
         yield ""
         yield from _legend(answer.rows, demand, today, width)
     else:
-        yield "No disk of the catalogue carries it."
+        yield "No disk in the catalogue carries this load."
     yield from _refused(answer, width)
     if answer.left_out:
-        text = f"Not asked: {', '.join(answer.left_out)}: what is on them is lost when the machine "
-        yield from _wrapped("", f"{text}stops. No host cache is counted.", width)
+        text = f"Left out: {', '.join(answer.left_out)}, which lose their data when the machine "
+        yield from _wrapped("", f"{text}stops. Host caches do not count.", width)
 
 
 def _table(rows: Sequence[Advice], demand: Demand, today: date, width: int | None) -> Iterator[str]:
@@ -112,7 +112,7 @@ def _legend(
     rows: Sequence[Advice], demand: Demand, today: date, width: int | None
 ) -> Iterator[str]:
     unit = "MB/s" if demand.in_mb_per_s else "IOPS"
-    said = [f"carries: {unit} of this load that disk and machine keep up"]
+    said = [f"carries: {unit} of this load that disk and machine sustain"]
     if demand.rate is None:
         said = ["carries: how many times the recorded load, from full burst credit"]
     if any(row.disk.iops is not None for row in rows):
@@ -132,7 +132,7 @@ def _legend(
     for number, row in enumerate(rows, 1):
         if row.disk.more == "bursting" and row.burst_ios:
             text = f"{number}: bursts are billed by use: {row.burst_ios:,.0f} transactions a month"
-            text += ", and a flat fee; their price is not known here."
+            text += ", plus a flat fee; the price is unknown."
             yield from _wrapped("", text, width)
         if (found := row.measured) is not None:
             p99 = "" if found.p99_ms is None else f", p99 {found.p99_ms:.3g} ms"
@@ -183,7 +183,7 @@ def row_lines(row: Advice, gates: Sequence[Gate], demand: Demand, width: int) ->
     if row.disk.more:
         yield f"  bought   {MORE_WORDS[row.disk.more]}"
     if row.burst_ios is not None:
-        yield f"  bursts   {row.burst_ios:,.0f} transactions a month, price not known"
+        yield f"  bursts   {row.burst_ios:,.0f} transactions a month, price unknown"
     for source in row.sources:
         yield from _wrapped("  source   ", source, width)
 

@@ -74,8 +74,8 @@ def compare_lines(
     if verbose and tests > 1:
         yield ""
         yield from wrapped(
-            "", f"{tests} comparisons, those of each figure judged together: of those called "
-            "different at most 5 % are so by chance (Benjamini-Hochberg)", width,
+            "", f"{tests} comparisons, corrected for each figure: at most 5 % of the differences "
+            "called real are due to chance (Benjamini-Hochberg)", width,
         )  # fmt: skip
     if comparison.not_compared:
         yield ""
@@ -147,7 +147,7 @@ def replicated_text(figure: Replicated, show: Callable[[float], str]) -> str:
         repeats = counted(figure.more, "more machine")
         parts.append(f"±5 % needs {repeats}" if interval else f"measure {repeats}, ten in all")
     if figure.outliers:
-        parts.append(f"far off: {', '.join(figure.outliers)}")
+        parts.append(f"outliers: {', '.join(figure.outliers)}")
     return ", ".join(parts)
 
 
@@ -169,7 +169,7 @@ def regression_lines(
         yield from lines
     yield from steady
     if undated:
-        text = f"{', '.join(undated)}: the time of measurement is not known"
+        text = f"{', '.join(undated)}: the time of measurement is unknown"
         yield from wrapped("", f"left out, because they have no date: {text}", width)
 
 
@@ -199,8 +199,9 @@ def _history(history: History, width: int) -> Iterator[str]:
     yield f"  {sparkline([point.value for point in history.points][-40:])}"
     for change in history.changes:
         text = f"{local_time(change.at)}  {'worse' if change.regression else 'better'}: "
-        text += f"{_level(history, change)}, measured {times(change.since)} since, "
-        yield from wrapped("  ", f"{text}the last before it was {local_time(change.before)}", width)
+        text += f"{_level(history, change)}, measured {times(change.since)} since; "
+        text += f"last measured before at {local_time(change.before)}"
+        yield from wrapped("  ", text, width)
         text = "; ".join(map(difference_text, change.differences))
         yield from wrapped("    what changed with it: ", text, width)
     yield from wrapped("  ", f"{noise_text(history)}, {_limits(history)}", width)
@@ -214,10 +215,10 @@ def _limits(history: History) -> str:
     """How far its figures lie apart, and what was left out."""
     parts = [f"(max − min) / median {history.span * 100:.0f} %"]
     if history.after_cliff:
-        parts.append(f"of {counted(history.after_cliff, 'trial')} the level after a cliff counts")
+        parts.append(f"for {counted(history.after_cliff, 'trial')} the level after a cliff counts")
     if out := sum(point.left_out for point in history.points):
-        why = "another machine or level than the others of their time (--pool counts them)"
-        parts.append(f"{out} trials were left out: {why}")
+        why = "their machine or level differs from the others of that time (--pool counts them)"
+        parts.append(f"left out {counted(out, 'trial')}: {why}")
     return "; ".join(parts)
 
 
@@ -273,7 +274,7 @@ def _line(line: ReplicateLine, width: int) -> Iterator[str]:
         apart = f"runs of one trial differ by up to {line.apart * 100:.0f} %"
         doubts.append(f"{apart}: a trial counts as the median of its runs")
     if line.without is not None:
-        doubts.append(f"without what a canary flags: {replicated_text(line.without, show)}")
+        doubts.append(f"without trials flagged by a canary: {replicated_text(line.without, show)}")
     for doubt in doubts:
         yield from wrapped("    ! ", doubt, width)
 

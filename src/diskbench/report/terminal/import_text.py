@@ -48,5 +48,5 @@ def _date(runs: Sequence[ReadImport]) -> str:
     records = (run.manifest.imported for run in runs)
     local = next((record.local_time for record in records if record and record.local_time), None)
     if local:
-        return f"no date: {local} is of an unknown time zone (--measured-on says the day)"
-    return "no date in the file (--measured-on says it)"
+        return f"no date: {local} has no time zone (give the day with --measured-on)"
+    return "no date in the file (give it with --measured-on)"

@@ -93,8 +93,8 @@ def _credit_lines(blocks: Sequence[BlockOutlook]) -> Iterator[str]:
     gone = [block for block in with_credit if block.credit and block.credit.gone_s is not None]
     if gone:
         numbers = _ranges([block.number for block in gone])
-        text = f"used up in {numbers}, that long after the first step begins, if every step loads "
-        yield f"{text}the disk fully; later steps measure the baseline"
+        text = f"used up in {numbers}; the time counts from the first step's start, at full load; "
+        yield f"{text}later steps measure the baseline"
     elif with_credit:
         yield "no run uses up the burst credit of its disk"
     # What a block that does not show what its disk gives after its credit would need.

@@ -272,7 +272,7 @@ def beside_table(rows: Sequence[Mapping[str, str]], subject: str, *, width: int)
         styled = (Text(cell, _TRUST_STYLE.get(cell, "")) for cell in cells)
         table.add_row(Text(step, "bold"), direction, Text(row["name"]), row["measured"], *styled)
     more = len(rows) - MOST_ROWS
-    return Group(table, Text(f"and {more} more lines", "dim")) if more > 0 else table
+    return Group(table, Text(f"and {counted(more, 'more line')}", "dim")) if more > 0 else table
 
 
 def audit_style(line: str) -> str:

@@ -126,7 +126,7 @@ class TestByDatabase:
         save_plan(session.database, make_plan(), session.evidence.url, owner=session.executor_id)
         lease_row(session, TRIAL_ID, expires_at="2026-01-01T00:00:00.000000+00:00")
         assert sweep(session, [], dry_run=False) == []
-        with pytest.raises(InvalidValue, match="in use by a process"):
+        with pytest.raises(InvalidValue, match="in use by a running process"):
             sweep(session, [TRIAL_ID], dry_run=False)
 
 
@@ -308,7 +308,7 @@ class TestUnnamed:
         release_lease(session.database, "again")
         ((swept,), _) = sweep_provider(session, FAKE, dry_run=False)
         assert (swept.outcome, swept.problem) == ("gave-back", None)
-        assert "but exists again" in swept.reason
+        assert "but still exists" in swept.reason
         assert not left.exists()
 
     @TELLING

@@ -197,7 +197,7 @@ class TestGivenBack:
 
     def test_not_while_a_cell_works_on_it_or_waits_for_it(self, session, plan):
         claim_cell(session.database, plan.trial_id, owner=session.executor_id, previous=None)
-        with pytest.raises(InvalidValue, match="in use by a process"):
+        with pytest.raises(InvalidValue, match="in use by a running process"):
             sweep(session, [plan.lease_id], dry_run=False)
         end(session, plan.trial_id)
         assert sweep(session, [], dry_run=False) == []

@@ -66,8 +66,8 @@ FORM = {
     "zzz: x": "2: unknown key 'zzz'; known: name, title, defaults",
     "axes: [1]": "2: axes: a list is not a mapping",
     "axes: {disk: gp2}": "2: axes.disk: 'gp2' is not a list",
-    "axes: {dsk: [a]}": "2: the axis 'dsk' is named after no field; name it after one, or give",
-    "axes: {zzz: [1]}": "2: the axis 'zzz' is named after no field; name it after one, or give",
+    "axes: {dsk: [a]}": "2: the axis 'dsk' is not the name of a field; name it after one, or give",
+    "axes: {zzz: [1]}": "2: the axis 'zzz' is not the name of a field; name it after one, or give",
     "axes: {disk: []}": "2: axes.disk has no value",
     "axes: {disk: [{disc: a}]}": "2: unknown key 'disc' in axes.disk[0]; known: diskbench",
     "axes: {disk: [true]}": "2: axes.disk[0]: true is not text",
@@ -118,7 +118,7 @@ CELLS = {
     "whole": ({**AWS, "size": 0.5}, "size", "size 0.5: a disk is rented in whole GiB"),
     "no size": ({"provider": "aws", "disk": "gp2"}, "disk", "disk gp2 needs a size; add size GIB"),
     "iops": ({**AWS, "iops": 5}, "iops",
-        "gp2 takes no iops: its performance follows from type and size"),
+        "gp2 does not accept iops: type and size set its performance"),
     "machine": ({**AWS, "instance_type": "m5large"}, "instance_type",
         "instance_type 'm5large' is not a valid name in AWS"),
     "zone": ({**AWS, "region": "us-east-1", "zone": "eu-west-1a"}, "zone",
@@ -249,7 +249,7 @@ def test_what_is_wrong_is_told_once_but_a_name_that_is_none_too(tmp_path):
     assert [one[:2] for one in mistakes(tmp_path, text)] == ["2:", "3:"]
     text = f"{HEAD}axes:\n  dsk: [gp2, {{provider: false}}]\ndefaults: {{provider: aws, size: 8}}\n"
     (told,) = mistakes(tmp_path, text)
-    assert told.startswith("3: the axis 'dsk' is named after no field")
+    assert told.startswith("3: the axis 'dsk' is not the name of a field")
 
 
 def test_a_profile_is_looked_for_beside_the_matrix_and_a_missing_one_is_told(tmp_path):

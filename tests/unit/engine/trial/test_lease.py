@@ -173,7 +173,7 @@ def test_where_the_provider_does_not_let_it_be_moved_only_work_that_fits_goes_on
     check_lasts(session, plan)
     if fits:
         assert claim(session, plan)
-        assert "keeps its end: no answer" in caplog.text
+        assert "could not be extended: no answer" in caplog.text
     else:
         with pytest.raises(InvalidValue, match="could not be moved: no answer") as refused:
             claim(session, plan)

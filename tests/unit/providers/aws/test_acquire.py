@@ -195,7 +195,7 @@ def attaching(answer: Answer) -> None:
         (("DescribeVolumes", in_state(name="creating")), {},
          r"volume vol-\w+ took longer than 0.2 s: creating", "volume_s"),
         (("DescribeVolumes", in_state(name="error")), {},
-         r"volume vol-\w+ is error in place of available", None),
+         r"volume vol-\w+ is error, not available", None),
         (("DescribeInstances", in_state(name="pending")), {},
          r"instance i-\w+ took longer than 0.2 s: pending", "instance_s"),
         (None, {"refusals": 10**6},
@@ -252,9 +252,13 @@ def test_a_disk_that_was_there_before_is_never_handed_over(cloud: Cloud) -> None
 @pytest.mark.parametrize(
     ("field", "value", "says"),
     [
-        ("VolumeType", "gp3", r"type of volume vol-\w+ is gp3, requested was gp2"),
-        ("Size", 21, r"size in GiB of volume vol-\w+ is 21, requested was 20"),
-        ("MultiAttachEnabled", True, r"multi-attach of volume vol-\w+ is on, requested was off"),
+        ("VolumeType", "gp3", r"type of volume vol-\w+ is gp3, but gp2 was requested"),
+        ("Size", 21, r"size in GiB of volume vol-\w+ is 21, but 20 was requested"),
+        (
+            "MultiAttachEnabled",
+            True,
+            r"multi-attach of volume vol-\w+ is on, but off was requested",
+        ),
     ],
 )
 def test_a_volume_other_than_asked_for_fails_the_run(
@@ -279,8 +283,8 @@ def test_a_machine_other_than_asked_for_fails_the_run(cloud: Cloud) -> None:
                 instance["MetadataOptions"]["HttpTokens"] = "optional"
 
     cloud.wire.always("DescribeInstances", changed(other))
-    error = fails(cloud, RentalFailed, "is c6i.large, requested was c6in.large")
-    assert "is optional, requested was required" in error.message
+    error = fails(cloud, RentalFailed, "is c6i.large, but c6in.large was requested")
+    assert "is optional, but required was requested" in error.message
 
 
 def test_limits_that_changed_since_they_were_looked_up_fail_the_run(cloud: Cloud) -> None:
@@ -289,7 +293,7 @@ def test_limits_that_changed_since_they_were_looked_up_fail_the_run(cloud: Cloud
 
     rental = cloud.resolve()
     cloud.wire.always("DescribeInstanceTypes", changed(slower))
-    says = r"baseline_iops of c6in.large is 100.0, requested was 6250.0"
+    says = r"baseline_iops of c6in.large is 100.0, but 6250.0 was requested"
     with pytest.raises(RentalFailed, match=says):
         cloud.acquire_of(rental)
 

@@ -110,7 +110,7 @@ def test_a_zone_without_capacity_is_cleared_by_id_where_nothing_is_listed_yet(cl
 def test_a_rental_in_the_sovereign_cloud_is_not_refused_for_its_name_as_others_are() -> None:
     for region in ("eusc-de-east-1", "us-isob-east-1", "us-gov-west-1", "cn-northwest-1"):
         disk_request(RentSpec(disk="gp2", size_gib=20, region=region, zone=f"{region}a"))
-    with pytest.raises(InvalidValue, match="does not have the form of a region"):
+    with pytest.raises(InvalidValue, match="is not the name of an AWS region"):
         disk_request(RentSpec(disk="gp2", size_gib=20, region="us-east-1a"))
     with pytest.raises(InvalidValue, match="Wavelength"):
         disk_request(RentSpec(disk="gp2", size_gib=20, zone="us-east-1-wl1-bos-wlz-1"))
@@ -193,7 +193,7 @@ def test_a_machine_without_a_public_address_is_reached_at_its_private_one(cloud:
 
 @pytest.mark.parametrize(
     ("more", "says"),
-    [({}, "needs a --subnet"), ({"subnet": "subnet-0a"}, "network from which SSH comes")],
+    [({}, "needs a --subnet"), ({"subnet": "subnet-0a"}, "network that SSH comes from")],
 )
 def test_a_private_machine_that_nobody_would_reach_is_refused_offline(more: Answer, says: str):
     with pytest.raises(InvalidValue, match=says) as refused:

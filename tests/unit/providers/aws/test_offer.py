@@ -64,8 +64,8 @@ def test_a_machine_that_would_measure_itself_or_has_no_published_limits_is_told(
 
     assert told("m5.large") == (
         "m5.large sustains 3,600 IOPS and 81 MB/s (18,750 and 594 for half an hour a day), "
-        "the disk needs 3,600 and 161 of its machine: the VM, not the disk, would be the "
-        "bottleneck; c6in.large is large enough"
+        "but the disk needs 3,600 and 161: the VM, not the disk, would be the bottleneck; "
+        "c6in.large is large enough"
     )
     assert "publishes no EBS limit for m3.medium" in str(told("m3.medium"))
     assert told("c6in.large") is told("c6in.large", needs(None)) is None

@@ -90,7 +90,7 @@ def test_a_machine_that_will_not_end_is_named(cloud: Cloud) -> None:
 def test_another_account_is_not_taken_for_an_empty_one(cloud: Cloud) -> None:
     with pytest.raises(ReleaseFailed):
         cloud.provider.release(CLAIM.lease_id, scope(cloud, account="work@999999999999"))
-    with pytest.raises(AccessDenied, match="of account 123456789012"):
+    with pytest.raises(AccessDenied, match="to account 123456789012"):
         cloud.provider.found(scope(cloud, account="999999999999"))
 
 

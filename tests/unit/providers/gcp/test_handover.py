@@ -94,7 +94,7 @@ def test_a_machine_without_its_local_ssds_is_refused() -> None:
     instance["disks"] += [{"type": "SCRATCH", "interface": "SCSI", "autoDelete": True}]
     with pytest.raises(RentalFailed) as refused:
         handover.check(details, ZONE, instance, [])
-    for says in ("is SCSI, requested was NVME", "has 1 local SSDs, requested was 2"):
+    for says in ("is SCSI, but NVME was requested", "has 1 local SSD, not the 2 requested"):
         assert says in refused.value.message
 
 

@@ -158,7 +158,7 @@ def test_a_subnet_and_a_tag_of_the_users_are_used(look) -> None:
         ({"instance_type": "e2-medium"}, "shares its cores"),
         ({"spot": True}, "may end a spot machine"),
         ({"ssh_cidr": "0.0.0.0/0"}, "open to all addresses"),
-        ({"disk": "pd-ssd", "count": 3, "stripe": True}, "promise what one of 60 GiB does"),
+        ({"disk": "pd-ssd", "count": 3, "stripe": True}, "promise what one disk of 60 GiB does"),
         ({"disk": "hyperdisk-throughput", "size_gib": 2048, "instance_type": "n2-standard-8"},
          "may refuse it"),
     ],

@@ -80,7 +80,7 @@ def test_a_disk_that_may_be_somebody_elses_is_never_taken(
 
 def test_a_value_that_is_not_as_asked_is_named_as_it_is_and_as_asked() -> None:
     found = [*differs("disk a", "size in GiB", 10, 20), *differs("disk a", "type", "x", "x")]
-    assert found == ["size in GiB of disk a is 20, requested was 10"]
+    assert found == ["size in GiB of disk a is 20, but 10 was requested"]
     words = "Sky delivered something other than what was requested: size in GiB"
     with pytest.raises(RentalFailed, match=words):
         refuse("Sky", found)

@@ -59,11 +59,11 @@ def test_what_is_as_asked_or_not_told_passes_and_what_a_policy_made_as_it_says()
     ("made", "says"),
     [
         (disk(size=10 * GIB), "size in bytes of disk 6000C29f is 10737418240"),
-        (disk(limit=-1), "IOPS limit of disk 6000C29f is -1, requested was 500"),
+        (disk(limit=-1), "IOPS limit of disk 6000C29f is -1, but 500 was requested"),
         (disk(thinProvisioned=True), "thin provisioning"),
         (disk(eagerlyScrub=False), "eager zeroing"),
         (disk(diskMode="persistent"), "mode of disk 6000C29f is persistent"),
-        (disk(datastore=vim.Datastore("datastore-16")), "is datastore-16, requested"),
+        (disk(datastore=vim.Datastore("datastore-16")), "is datastore-16, but"),
     ],
 )
 def test_a_disk_that_is_another_is_refused_with_both_values(made: Any, says: str) -> None:
@@ -75,7 +75,7 @@ def test_a_disk_that_is_another_is_refused_with_both_values(made: Any, says: str
 @pytest.mark.parametrize(
     ("change", "says"),
     [
-        ({"config__hardware__numCPU": 2}, "vCPUs of vm-99 is 2, requested was 4"),
+        ({"config__hardware__numCPU": 2}, "vCPUs of vm-99 is 2, but 4 was requested"),
         ({"config__hardware__memoryMB": 4096}, "memory in MiB"),
         ({"runtime__host": vim.HostSystem("host-23")}, "host of vm-99 is host-23"),
         ({"config__extraConfig": [UUID_OFF]}, "disk.EnableUUID"),

@@ -50,7 +50,7 @@ def test_vsphere_promises_nothing_and_the_owner_may() -> None:
     ("details", "server", "told"),
     [
         (resolved(), VsphereServer("https://v:443", insecure=True), "not verified"),
-        (resolved(facts={"other_machines_on": 3}), SERVER, "3 other machines on nvme are on"),
+        (resolved(facts={"other_machines_on": 3}), SERVER, "3 other machines running on nvme"),
         (resolved(requested=requested(provisioning="thin")), SERVER, "slower at the first write"),
         (resolved(free_bytes=30 * 2**30), SERVER, "more than half of the free space"),
         (resolved(requested=NVME, template=OLD), SERVER, "11 of old has no NVMe controller"),

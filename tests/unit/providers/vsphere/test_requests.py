@@ -120,7 +120,7 @@ def test_the_controller_of_our_own_is_beside_the_templates(
 
 def test_our_controller_is_known_by_kind_and_bus_and_needs_a_free_one() -> None:
     full = Template(id="vm-70", name="debian-12", buses=(0, 1, 2, 3))
-    with pytest.raises(InvalidValue, match="none is left"):
+    with pytest.raises(InvalidValue, match="none is free"):
         requests.bus_number(resolved(template=full))
     device, details = vim.vm.device, resolved()  # the template has bus 0
     assert requests.is_ours(device.ParaVirtualSCSIController(busNumber=1), details)

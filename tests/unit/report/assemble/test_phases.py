@@ -51,7 +51,7 @@ def test_of_several_runs_only_what_happened_is_told_with_the_run_it_happened_in(
 def test_many_steps_are_cut_short_and_the_rest_counted():
     lines = phase_lines([cliff(step=f"s{i}") for i in range(30)])
     assert len(lines) <= MOST_LINES + 1
-    assert lines[-1] == "22 more steps have phases (all: --output json)"
+    assert lines[-1] == "22 more steps with phases (all: --output json)"
 
 
 def test_a_cliff_is_said_in_words_on_a_clock():

@@ -146,16 +146,16 @@ CACHED = verdict(judged(50_000.0), step="seq-write", trust="no", reasons=(DOUBT,
     ("one", "other", "told"),
     [
         ([verdict(judged(100.0))], [verdict(judged(16000.0))],
-         ("In rand-read-4k-qd32 the fastest, disk 1, gave 16,000 IOPS: 160 times the slowest, "
+         ("In rand-read-4k-qd32 the fastest, disk 1, reached 16,000 IOPS: 160 times the slowest, "
           "disk 0, with 100 IOPS.")),
         ([CACHED, verdict(judged(100.0))], [CACHED, verdict(judged(16000.0))],
-         "In rand-read-4k-qd32 the fastest, disk 1, gave 16,000 IOPS"),
+         "In rand-read-4k-qd32 the fastest, disk 1, reached 16,000 IOPS"),
         ([fallen()], [verdict(judged(3000.0))],
-         ("After 31 s, disk 0 keeps 99.6 IOPS in rand-read-4k-qd32; the fastest, disk 1, gives "
+         ("After 31 s, disk 0 keeps 99.6 IOPS in rand-read-4k-qd32; the fastest, disk 1, reaches "
           "3,000 IOPS: 30.1 times as much.")),
         ([verdict(judged(3000.0, kind="burst"))], [verdict(judged(3001.0))],
-         ("In rand-read-4k-qd32 both gave about the same: from 3,000 IOPS in a burst (disk 0) to "
-          "3,001 IOPS (disk 1).")),
+         ("In rand-read-4k-qd32 both reached about the same: from 3,000 IOPS in a burst (disk 0) "
+          "to 3,001 IOPS (disk 1).")),
         ([verdict(judged(100.0), step="a")], [verdict(judged(100.0), step="b")],
          "They have no step in common."),
     ],
@@ -205,7 +205,7 @@ def test_of_replicates_their_median_is_told_with_its_interval_or_why_there_is_no
         ]
 
     assert many(replicates(3))[1] == (
-        "disk 0 gave 3,001 IOPS in rand-read-4k-qd32, 100% of what was promised "
+        "disk 0 reached 3,001 IOPS in rand-read-4k-qd32, 100% of what was promised "
         "(no interval (n = 3))."
     )
     assert "(interval 97%: 3,000–3,005)" in many(replicates(6))[1]
@@ -247,7 +247,7 @@ def test_a_fall_for_another_reason_is_told_without_a_bucket():
 
 def test_of_levels_the_one_that_most_runs_stand_for_is_told():
     steady = [trial(trial_id=str(n), verdicts=(verdict(judged(1300.0)),)) for n in range(3)]
-    assert "gave 1,300 IOPS" in many([*steady, trial(trial_id="x", verdicts=(fallen(),))])[1]
+    assert "reached 1,300 IOPS" in many([*steady, trial(trial_id="x", verdicts=(fallen(),))])[1]
     fell = [trial(trial_id=str(n), verdicts=(fallen(),)) for n in range(2)]
     assert "gave 99.6 IOPS" in many(fell)[1]
 

@@ -146,7 +146,7 @@ def test_many_subjects_stand_in_one_table_and_lead_to_what_each_tells():
     html = page(reported(map(one, range(7)), common="aws, quick"))
     table = html[html.index('<table class="together">') : html.index("<details")]
     assert "In common: aws, quick." in html
-    assert "Each trial is shown in full below the charts; its name leads there." in html
+    assert "Each trial is shown in full below the charts; click its name." in html
     assert table.count("<tr id=") == 7
     for n in range(7):
         assert f'<a href="#row-01t{n}">gp2 {n} GiB</a>' in table

@@ -128,7 +128,7 @@ def test_what_is_doubted_of_theirs_and_in_our_step_is_told():
         (ours(region="eu-west-1"), "us-east-1, ours in eu-west-1"),
         (ours(size_gib=30), "20 GiB, ours 30"),
         (ours(memory_gib=32.0), "7.5 GiB memory, ours 32"),
-        (ours(disk_type=None), "which disk ours is, is not known"),
+        (ours(disk_type=None), "our disk type is unknown"),
         (ours(disk_type="gp3"), "theirs is gp2, ours gp3"),
         ({"seconds": 60.0}, "lasted 5 s, ours 60 s"),
         ({"year": 2026}, "of 2018, ours of 2026"),
@@ -146,7 +146,7 @@ def test_what_differs_is_told_and_only_then_and_what_is_no_clouds_own_first(chan
 def test_unknown_sizes_and_dates_are_told():
     asked = RunSubject(profile="diskspd", cloud="azure", disk_type="Standard_LRS", size_gib=64)
     told = reasons("azure-caching/latencies/hdd/write-mean", asked)
-    assert "size of theirs is not known" in told
+    assert "size of theirs is unknown" in told
     assert "no date" in told
 
 

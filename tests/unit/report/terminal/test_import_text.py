@@ -52,7 +52,7 @@ def test_twelve_runs_whose_checks_all_hold_have_the_line_of_the_docs():
         ([run({"bytes": True, "logs": None}, logs=1)], LOGS, "logs sum to JSON not checked"),
         ([run({"logs": True}, logs=1), run({"logs": None})], LOGS,
          "logs sum to JSON ✓ in 1 of 2 steps"),
-        ([run(date=None)], DATE, "no date in the file (--measured-on says it)"),
+        ([run(date=None)], DATE, "no date in the file (give it with --measured-on)"),
         ([run({}), run({}, date=None)], DATE, "date 2018-03-16, of 1 of 2 runs"),
     ],
 )  # fmt: skip

@@ -26,6 +26,8 @@ from diskbench.model.result import Measurement, StepResult
 from diskbench.model.spec import Search
 from diskbench.model.threshold import Threshold
 
+FOUND = "sla"
+"""The step that the figure of a search is shown as: which probe found it differs between runs."""
 _QUANTILES = {"p50": 0.5, "p99": 0.99, "p99.9": 0.999}
 _FIELDS = {
     "p50": "p50_ns", "p99": "p99_ns", "p99.9": "p99_9_ns", "mean": "lat_mean_ns",
@@ -36,11 +38,13 @@ _FIELDS = {
 @dataclass(frozen=True)
 class Sla:
     """The result of one run: the highest offered rate that kept to the target, 0 where none did,
-    and the lowest that did not; None where all did. `probes` is how many there were."""
+    its step, and the lowest rate that did not; None where all did. `probes` is how many there
+    were."""
 
     iops: float
     missed_iops: float | None
     probes: int
+    step: str | None = None
 
 
 def needed_ios(target: Threshold, beyond: int) -> int:
@@ -60,11 +64,12 @@ def sla_of(search: Search, results: Sequence[StepResult]) -> Sla | None:
     if not probes:
         return None
     capacity = _iops(result for result in results if result.step == search.capacity)
-    rates: dict[bool, list[float]] = {True: [], False: []}
+    rates: dict[bool, dict[float, str]] = {True: {}, False: {}}
     for probe, (share, kept) in zip(probes, _shares(search, results), strict=False):
-        rates[bool(kept)].append((share or 0.0) * capacity or _iops([probe]))
-    missed = [rate for rate in rates[False] if rate not in rates[True]]
-    return Sla(max(rates[True], default=0.0), min(missed, default=None), len(probes))
+        rates[bool(kept)][(share or 0.0) * capacity or _iops([probe])] = probe.step
+    highest = max(rates[True], default=0.0)
+    missed = min(rates[False].keys() - rates[True].keys(), default=None)
+    return Sla(highest, missed, len(probes), rates[True].get(highest))
 
 
 def _shares(

@@ -56,6 +56,11 @@ class Measured(Frozen):
     date: str
     trust: str
 
+    @property
+    def words(self) -> str:
+        """`n = 6, 2026-11-29, trust yes`."""
+        return f"n = {self.n}, {self.date or 'date unknown'}, trust {self.trust}"
+
 
 class Advice(Frozen):
     """A disk that carries a demand, on a machine that does not limit it. Prices are US dollars a
@@ -185,10 +190,12 @@ def _row(market: Market, sold: Sold, demand: Demand) -> Advice | Refused:
     path, found = path_of(limits, on), market.measured(sold, machine)
     if found is not None:
         if found.iops < demand.most_iops:
-            return _refused(market, sold, f"measured {format_iops(found.iops)} IOPS here")
+            words = f"measured {format_iops(found.iops)} IOPS here ({found.words})"
+            return _refused(market, sold, words)
         if demand.p99_ms is not None and found.p99_ms is not None:
             if found.p99_ms > demand.p99_ms:
-                return _refused(market, sold, f"measured p99 {found.p99_ms:.3g} ms here")
+                words = f"measured p99 {found.p99_ms:.3g} ms here ({found.words})"
+                return _refused(market, sold, words)
             latency = latency.model_copy(update={"target": "met"})
     prices = provider.prices_in(market.region)
     hourly = prices.machine_hourly_usd(machine, market.region) if machine else None

@@ -1,7 +1,8 @@
 """What stored runs found of the disks of the catalogue: the highest rate of a load that kept to a
 latency target, beside which `diskbench advise` puts what is documented. Of each trial the fastest
-step of such blocks counts, of all directions together; of the trials the median. The mean of a step
-that is a burst is no rate that lasts, so a trial whose headline is a burst is left out."""
+step of such blocks counts, of all directions together; of the trials the median. Where runs are
+trusted, others do not count. The mean of a step that is a burst is no rate that lasts, so a trial
+whose headline is a burst is left out."""
 
 from collections.abc import Callable
 from operator import itemgetter
@@ -12,6 +13,7 @@ from sqlalchemy.engine import Engine
 from diskbench.catalog.terms import Sold
 from diskbench.model.run import MeasuredRow
 from diskbench.model.spec import EMULATED_PROVIDERS
+from diskbench.model.verdict import Trust
 from diskbench.parallel import grouped
 from diskbench.plan.advise import Measured
 from diskbench.plan.demand import Demand
@@ -21,7 +23,7 @@ from diskbench.store.where import Filter
 from diskbench.units import GIB
 
 _SEEN = ("measure", "offered")
-_TRUSTS = ("no", "with care", "yes")
+_TRUSTS: tuple[Trust, ...] = ("no", "with care", "yes")
 
 
 def measured_disks(
@@ -39,7 +41,12 @@ def measured_disks(
         and (emulated or not row.run.emulated)
     ]  # fmt: skip
     of_disk = grouped(rows, _disk_of)
-    trusts = load_headlines(database, {row.run_id for row in rows})
+    headlines = load_headlines(database, {row.run_id for row in rows})
+    bursts = {name for name, headline in headlines.items() if headline.kind == "burst"}
+
+    def trust_of(row: MeasuredRow) -> Trust:
+        headline = headlines.get(row.run_id)
+        return (headline.trust if headline else None) or "no"
 
     def measured(sold: Sold, machine: str | None) -> Measured | None:
         found = [
@@ -48,23 +55,22 @@ def measured_disks(
             if row.run.provider in {sold.cloud, *EMULATED_PROVIDERS}
             and machine in (None, row.run.instance_type or machine)
         ]
-        bursts = {name for name, headline in trusts.items() if headline.kind == "burst"}
-        lasting = (row for row in found if row.run_id not in bursts)
+        lasting = [row for row in found if row.run_id not in bursts]
+        trust = max(map(trust_of, lasting), key=_TRUSTS.index, default="no")
+        lasting = [row for row in lasting if trust_of(row) == trust]
         best = [
             _best([*grouped(of_trial, lambda row: (row.run_id, row.step)).values()], demand)
             for of_trial in grouped(lasting, lambda row: row.run.trial_id).values()
         ]
         if not best:
             return None
-        kept = {row.run_id for row in found}
-        judged = (head.trust or "no" for name, head in trusts.items() if name in kept)
         p99 = [ms for _, ms in best if ms is not None]
         return Measured(
             iops=median(iops for iops, _ in best),
             p99_ms=median(p99) if len(p99) == len(best) else None,
             n=len(best),
-            date=max((row.run.measured_at or "")[:10] for row in found),
-            trust=min(judged, key=_TRUSTS.index, default="no"),
+            date=max((row.run.measured_at or "")[:10] for row in lasting),
+            trust=trust,
         )
 
     return measured

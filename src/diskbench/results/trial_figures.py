@@ -6,7 +6,7 @@ not pooled (results/pool.py)."""
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cache
 from operator import attrgetter, itemgetter
 from typing import Any
@@ -17,6 +17,7 @@ from diskbench.analysis.figure import Figure, middle, of_one_level, of_rounds
 from diskbench.analysis.repeats import Sample, disagreement
 from diskbench.analysis.row_figures import step_figure
 from diskbench.analysis.run_course import joint_courses
+from diskbench.analysis.sla import FOUND, sla_of
 from diskbench.model.comparison import Metric, block_of
 from diskbench.model.options import access_fields
 from diskbench.model.phase import PhaseKind
@@ -25,6 +26,8 @@ from diskbench.parallel import grouped
 from diskbench.ports import EvidenceStore
 from diskbench.results.run_evidence import Courses, courses_of
 from diskbench.store.figures import load_figures
+from diskbench.store.rows import find_plans
+from diskbench.store.step_rows import load_results
 from diskbench.store.where import Filter
 from diskbench.units import format_bytes
 
@@ -103,7 +106,7 @@ def figures_by_metric(
     long steps are read from `evidence`, or from each run's own store. With `trial_ids` (some
     hundreds) only these trials are read. `of_row` says whether a load of which this is a row gets a
     figure in the metric; it looks at the load alone."""
-    rows = load_figures(database, filters, metrics, trial_ids=trial_ids)
+    rows = _searched(database, load_figures(database, filters, metrics, trial_ids=trial_ids))
     place = attrgetter("run_id", "step_index", "round", "direction")
     steps = {place(row): row for of_metric in rows.values() for row in of_metric}
     courses = courses_of(database, list(steps.values()), evidence)
@@ -120,6 +123,33 @@ def figures_by_metric(
             _line_figure(line, of, metric, courses, alike[key]) for (_, line), of in loads.items()
         ]
     return figures
+
+
+def _searched(
+    database: Engine, rows: dict[Metric, list[MeasuredFigure]]
+) -> dict[Metric, list[MeasuredFigure]]:
+    """The rows; of the probes of a search only the one that found its rate, as the step FOUND: the
+    others offer what differs between trials."""
+    offered = [row for of_metric in rows.values() for row in of_metric if row.role == "offered"]
+    plans = find_plans(database, list({row.run.trial_id for row in offered})) if offered else {}
+    searches = {
+        row.run_id: search
+        for row in offered
+        if (plan := plans.get(row.run.trial_id)) and (search := plan.search)
+    }
+    results = load_results(database, *searches) if searches else {}
+    found = {name: sla_of(search, results[name]) for name, search in searches.items()}
+
+    def kept(row: MeasuredFigure) -> MeasuredFigure | None:
+        search, sla = searches.get(row.run_id), found.get(row.run_id)
+        if search is None or row.step not in search.steps:
+            return row
+        return replace(row, step=FOUND) if sla and row.step == sla.step else None
+
+    return {
+        metric: [one for row in of_metric if (one := kept(row)) is not None]
+        for metric, of_metric in rows.items()
+    }
 
 
 _Steps = tuple[Callable[[str, str, str], Figure | None], Mapping[tuple[str, str], PhaseKind]]

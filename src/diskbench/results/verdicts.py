@@ -4,6 +4,7 @@ show are copied to the database (`judge_and_keep`)."""
 
 import contextlib
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from functools import cache
 from statistics import fmean, stdev
 
@@ -13,6 +14,7 @@ from diskbench.analysis.drift import LEAST_HISTORY
 from diskbench.analysis.run_course import SeriesPart, joint_courses
 from diskbench.analysis.setting import FEWEST_FLAT, Setting, shown_rate
 from diskbench.analysis.shown import shown, verdicts_by_step
+from diskbench.analysis.sla import FOUND, sla_of
 from diskbench.analysis.stretches import Measured, StepPromise
 from diskbench.analysis.time_share import share_of_runs
 from diskbench.analysis.trust import headline_step
@@ -25,7 +27,7 @@ from diskbench.model.doubts import RUNS_DISAGREE, TWO_MODES, Reason
 from diskbench.model.expectation import Load
 from diskbench.model.result import StepResult
 from diskbench.model.run import Headline, Run
-from diskbench.model.spec import Plan
+from diskbench.model.spec import Plan, Search
 from diskbench.model.verdict import Verdict
 from diskbench.parallel import grouped
 from diskbench.plan.limit_path import Hint, hint_of
@@ -78,7 +80,7 @@ def judge_and_keep(
     if hint is None:
         # A headline is only a copy: a database that cannot be written to is left as it is.
         with contextlib.suppress(StoreUnavailable):
-            keep_headlines(database, _headlines(results, verdicts))
+            keep_headlines(database, _headlines(results, verdicts, plan.search if plan else None))
     return verdicts, promises
 
 
@@ -233,14 +235,20 @@ def _disagree(values: Sequence[float], load: Load | None) -> tuple[Reason, ...]:
 
 
 def _headlines(
-    results: Mapping[str, Sequence[StepResult]], verdicts: Sequence[Verdict]
+    results: Mapping[str, Sequence[StepResult]],
+    verdicts: Sequence[Verdict],
+    search: Search | None,
 ) -> dict[str, Headline]:
-    """The headlines of the runs that `verdicts` judge; `results` are their steps."""
+    """The headlines of the runs that `verdicts` judge; `results` are their steps. That of a search
+    is the rate that it found."""
     headlines = {}
     for run_id, of_run in grouped(verdicts, lambda of: of.run_id).items():
         steps = results.get(run_id, ())
         by_step = {of_step.step: _headline(of_step, steps) for of_step in of_run}
-        if (chosen := headline_step(by_step.values())) is not None:
+        found = sla_of(search, steps) if search else None
+        if found is not None and found.step in by_step:
+            headlines[run_id] = replace(by_step[found.step], step=FOUND)
+        elif (chosen := headline_step(by_step.values())) is not None:
             headlines[run_id] = chosen
     return headlines
 

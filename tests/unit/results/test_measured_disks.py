@@ -7,10 +7,12 @@ from tests.rigs.replicates import measured
 
 from diskbench.catalog.terms import Sold
 from diskbench.model.expectation import Load
+from diskbench.model.run import Headline
 from diskbench.plan.advise import Market, advise
 from diskbench.plan.demand import DAY_S, constant
 from diskbench.results.measured_disks import measured_disks
 from diskbench.store.database import transaction
+from diskbench.store.figures import keep_headlines
 from diskbench.store.result_tables import measurement
 from diskbench.store.schema import run
 
@@ -63,8 +65,20 @@ def test_what_was_measured_decides_before_what_is_documented(stored):
 
     assert gp2(answer(80.0)).measured.iops == 95.0
     refused = {one.disk.disk_type: one.why for one in answer(98.0).refused}  # documented: 100
-    assert refused["gp2"] == "measured 95.0 IOPS here"
+    assert refused["gp2"] == "measured 95.0 IOPS here (n = 3, 2026-09-21, trust no)"
     _change(stored, measurement.c.p99_ns, 3e6)
     assert gp2(answer(80.0, p99_ms=4.0)).latency.target == "met"
     refused = {one.disk.disk_type: one.why for one in answer(80.0, p99_ms=2.0).refused}
-    assert refused["gp2"] == "measured p99 3 ms here"
+    assert refused["gp2"].startswith("measured p99 3 ms here (n = 3, ")
+
+
+def test_runs_that_are_not_trusted_do_not_count_beside_trusted_ones(stored):
+    of_runs = dict(zip((90.0, 95.0, 99.0), ("yes", "with care", "no"), strict=True))
+    with transaction(stored) as connection:
+        run_of = {iops: name for name, iops in connection.execute(
+            sa.select(measurement.c.run_id, measurement.c.iops))}  # fmt: skip
+    keep_headlines(stored, {
+        run_of[iops]: Headline("read", iops, None, trust=trust) for iops, trust in of_runs.items()
+    })  # fmt: skip
+    found = measured_disks(stored, demand())(GP2, None)
+    assert (found.iops, found.n, found.trust) == (90.0, 1, "yes")

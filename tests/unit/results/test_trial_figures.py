@@ -4,8 +4,10 @@ from threading import Barrier, BrokenBarrierError
 
 import pytest
 from tests.books import SHIPPED
+from tests.rigs.began import begin_run
 from tests.rigs.coursed import coursed
 from tests.rigs.figures import find_regressions, trial_figures
+from tests.rigs.plans import make_plan, save_plan
 from tests.rigs.replicates import measured
 from tests.rigs.runs import bare_run
 from tests.rigs.statements import statements_of
@@ -14,12 +16,17 @@ from tests.unit.report.made import result, row, step
 
 from diskbench.errors import InvalidValue, UnknownName
 from diskbench.model.result import StepResult
+from diskbench.model.spec import Search
+from diskbench.model.threshold import Threshold
 from diskbench.results.compare_runs import compare_metrics
 from diskbench.results.run_evidence import EvidenceOfRuns, ReadRun
 from diskbench.results.selection import selected
 from diskbench.results.trial_figures import _rented, common_fields, words
 from diskbench.results.verdicts import judge
+from diskbench.store import schema
+from diskbench.store.database import transaction
 from diskbench.store.evidence import open_evidence
+from diskbench.store.step_rows import save_step
 from diskbench.store.where import Filter
 from diskbench.units import NS_PER_S
 
@@ -51,6 +58,32 @@ def test_runs_of_a_trial_are_one_figure_and_how_far_they_lie_apart(database):
     (one,) = trial_figures(database, [], "iops")
     assert one.value == 2900
     assert one.apart == pytest.approx(1.0)
+
+
+def searched(database, run_id, *probes):
+    """A trial of one run: a search for p99 < 2 ms, with the rate and the p99 (ms) of each probe."""
+    steps = tuple(f"probe-{n}" for n in range(1, 5))
+    target = Threshold.parse("p99 < 2ms")
+    search = Search(capacity="capacity", steps=steps, target=target, precision=0.1, beyond=100)
+    plan = make_plan((run_id,)).model_copy(update={"search": search})
+    save_plan(database, plan, "file:///e")
+    begin_run(database, run_id)
+    done = [("capacity", "measure", 3000.0, 9.0)]
+    done += [(name, "offered", *probe) for name, probe in zip(steps, probes, strict=False)]
+    for index, (name, role, iops, p99_ms) in enumerate(done):
+        one = row(name, run_id=run_id, step_index=index, role=role, iops=iops, p99_ns=p99_ms * 1e6)
+        save_step(database, run_id, result(step(index, name, role=role), one))
+    with transaction(database) as connection:
+        connection.execute(schema.run.update().values(state="done"))
+
+
+def test_of_the_probes_of_a_search_the_one_that_found_its_rate_is_a_figure(database):
+    searched(database, "01kq8z6rj0aaaaaaaaaaaaaaa0", (1500.0, 1.0), (2250.0, 5.0), (1875.0, 1.9))
+    searched(database, "01kq8z6rj0aaaaaaaaaaaaaab0", (1500.0, 3.0), (750.0, 0.5), (1125.0, 9.0))
+    searched(database, "01kq8z6rj0aaaaaaaaaaaaaac0", (1500.0, 9.0))
+    figures = [(one.line.step, one.value) for one in trial_figures(database, [], "iops")]
+    assert sorted(figures) == [("capacity", 3000), ("capacity", 3000), ("capacity", 3000),
+                               ("sla", 750), ("sla", 1875)]  # fmt: skip
 
 
 DAY = [Filter("measured_at", ">=", "2026-11-01"), Filter("measured_at", "<=", "2026-11-01")]

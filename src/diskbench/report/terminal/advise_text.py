@@ -136,8 +136,8 @@ def _legend(
             yield from _wrapped("", text, width)
         if (found := row.measured) is not None:
             p99 = "" if found.p99_ms is None else f", p99 {found.p99_ms:.3g} ms"
-            text = f"{number}: measured {format_iops(found.iops)} IOPS{p99}, n = {found.n}, "
-            yield from _wrapped("", f"{text}{found.date}, trust {found.trust}.", width)
+            text = f"{number}: measured {format_iops(found.iops)} IOPS{p99}, {found.words}."
+            yield from _wrapped("", text, width)
 
 
 def _refused(answer: Answer, width: int | None) -> Iterator[str]:

@@ -39,9 +39,9 @@ def advice_lines(
     else:
         yield "No disk in the catalogue carries this load."
     yield from _refused(answer, width)
-    if answer.left_out:
-        text = f"Left out: {', '.join(answer.left_out)}, which lose their data when the machine "
-        yield from _wrapped("", f"{text}stops. Host caches do not count.", width)
+    if names := ", ".join(answer.left_out):
+        text = f"Left out, because their data is lost when the machine stops: {names}. "
+        yield from _wrapped("", f"{text}Host caches do not count.", width)
 
 
 def _table(rows: Sequence[Advice], demand: Demand, today: date, width: int | None) -> Iterator[str]:

@@ -60,7 +60,7 @@ def advise(
             "--for",
             "TIME",
             "How long the load lasts: 30m or burst:30m is a daily peak that begins with full "
-            "burst credit (default: 24h, a load without end).",
+            "burst credit (default: 24h, a continuous load).",
         ),
     ] = None,
     load: Annotated[
@@ -227,7 +227,7 @@ def _typed_demand(
         f"{units.format_iops(rate)} IOPS of {units.format_bytes(load.block_bytes)} ({moved} MB/s)",
         f"{load.read_share:.0%} reads",
         f"{gib:,} GiB",
-        "without end" if seconds >= DAY_S else f"{units.format_duration_s(seconds)} a day",
+        "continuous" if seconds >= DAY_S else f"{units.format_duration_s(seconds)} a day",
     ]
     return demand, ", ".join(parts + ([] if p99 is None else [f"p99 below {p99}"]))
 

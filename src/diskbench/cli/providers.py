@@ -39,8 +39,9 @@ def abilities(provider: Provider) -> Iterator[str]:
 _CHECKS = {"rights": ports.Examinable, "quotas": ports.Metered, "policy": ports.Governed}
 _ABILITIES = {
     "can change the disks of a machine: reuse_host in a matrix": ports.SwapsDisks,
-    "measures disks made from a snapshot of a filled one: --snapshot-of-fill": ports.SnapshotsDisks,
+    "measures disks made from a snapshot of a filled disk: "
+    "--snapshot-of-fill": ports.SnapshotsDisks,
     "gc uses the cloud's clock to decide what has expired": ports.TellsTime,
     "filling a disk spends no burst credit": ports.HoldsCredit,
-    "its own metrics of disks and machine are kept with each run": ports.Monitors,
+    "keeps the cloud's own metrics of disks and machine with each run": ports.Monitors,
 }

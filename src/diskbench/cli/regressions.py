@@ -61,7 +61,7 @@ def regressions(
     else:
         first = list(islice(of_series, 1))
         if not first:
-            print("no configuration that matches was measured twice", file=sys.stderr)
+            print("no matching configuration was measured twice", file=sys.stderr)
         printed = chain(first, of_series)
         for line in regression_lines(printed, undated, width=terminal_width()):
             print(line)

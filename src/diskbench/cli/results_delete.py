@@ -89,7 +89,7 @@ def prune(
         if others.total() == len(due):
             check_named(urls, store.url, whether="prune it")
         elif others:
-            print(f"left: {foreign_words(others, store.url)}", file=sys.stderr)
+            print(f"kept: {foreign_words(others, store.url)}", file=sys.stderr)
         due = [run for run in due if run.evidence_url not in others]
 
     def pruned(*, dry_run: bool) -> Iterable[RunPruning]:
@@ -112,7 +112,7 @@ def _print(prunings: Iterable[RunPruning], verb: str) -> str:
         freed = []
         for pruning in runs:
             if pruning.left is not None:
-                print(f"left run {short(pruning.run.run_id)}: {pruning.left}", file=sys.stderr)
+                print(f"kept run {short(pruning.run.run_id)}: {pruning.left}", file=sys.stderr)
             elif pruning.logs and not pruning.freed_bytes:
                 small += 1
             elif pruning.freed_bytes:
@@ -122,7 +122,7 @@ def _print(prunings: Iterable[RunPruning], verb: str) -> str:
             print(f"trial {short(trial_id)}: {verb} {_sum(freed)}")
     if small:
         why = "the logs take less space than what would replace them"
-        print(f"{counted(small, 'run')} left: {why}", file=sys.stderr)
+        print(f"kept {counted(small, 'run')}: {why}", file=sys.stderr)
     if not every:
         print("nothing to free", file=sys.stderr)
         return ""

@@ -162,7 +162,7 @@ def _left(left_out: Sequence[Left]) -> list[str]:
     for why, paths in by_reason.items():
         more = f" and {len(paths) - _SHOWN} more" if len(paths) > _SHOWN else ""
         shown = ", ".join(paths[:_SHOWN])
-        lines.append(f"left {counted(len(paths), 'file')}: {shown}{more}: {why}")
+        lines.append(f"skipped {counted(len(paths), 'file')}: {shown}{more}: {why}")
     return lines
 
 

@@ -112,7 +112,7 @@ def _fio(host: Host, providers: Sequence[str]) -> Finding:
     done = host.run(_FIO)
     version = next(iter(done.text.split()), "fio")
     if done.exit == 0:
-        return finding("fio", HERE, "ok", f"{version}; it runs")
+        return finding("fio", HERE, "ok", f"{version} runs")
     words = done.stderr.decode(errors="replace").strip().splitlines()
     if done.exit != 4:
         why = words[0] if words else f"it ends with {done.exit}"

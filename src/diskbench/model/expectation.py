@@ -126,7 +126,7 @@ class ExpectedLevel(Frozen):
     def words(self) -> str:
         """`disk IOPS (a block counts as 4)`, or that nothing is known."""
         if self.limited_by is None:
-            return "not known"
+            return "unknown"
         counts = f" (a block counts as {self.bounds[0].counts:g})" if self.accounted else ""
         return f"{LIMIT_WORDS[self.limited_by]}{counts}"
 

@@ -248,8 +248,8 @@ def _target_spec(asked: Mapping[str, Any]) -> TargetSpec:
         )
     if not path:
         raise InvalidValue(
-            "nothing to measure is named",
-            advice="name a directory, a machine or a disk to rent, such as\n"
+            "no target is given",
+            advice="give a directory, a machine or a disk to rent, such as\n"
             "    diskbench run --profile quick --path /mnt/disk\n"
             "    diskbench run --host user@host --path /mnt/disk\n"
             "    diskbench run --provider NAME --disk TYPE --size 100",

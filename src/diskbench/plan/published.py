@@ -185,7 +185,7 @@ def _workload(asked: RunSubject, figure: Published) -> str | None:
 def _same(theirs: str, ours: str | None, form: str) -> str | None:
     if theirs == ours:
         return None
-    ours_words = "is not known" if ours is None else f"is {form.format(ours)}"
+    ours_words = "is unknown" if ours is None else f"is {form.format(ours)}"
     return f"theirs is {form.format(theirs)}, ours {ours_words}"
 
 

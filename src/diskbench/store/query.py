@@ -165,7 +165,7 @@ def _last(database: Engine, number: int) -> Run:
         run_id = list(trials.values())[number]
         return runs_by_id(database, [run_id])[run_id]
     if not trials:
-        raise UnknownName("run", LAST, (), advice=_LISTED)
+        raise UnknownName("run", LAST, (), advice="no runs yet: measure with 'diskbench run'")
     raise UnknownName(
         "run", f"{LAST}~{number}", (), advice=f"only {counted(len(trials), 'trial')} stored"
     )

@@ -58,10 +58,10 @@ def test_a_misspelt_type_names_the_nearest() -> None:
     ("disk", "size", "iops", "throughput", "words"),
     [
         ("gp2", 0, None, None, "1 to 16,384 GiB"), ("st1", 100, None, None, "125 to 16,384 GiB"),
-        ("gp2", 20, 500, None, "not accept --iops"), ("gp2", 20, None, 500, "not accept --throughput"),
+        ("gp2", 20, 500, None, "accept --iops"), ("gp2", 20, None, 500, "accept --throughput"),
         ("io1", 20, None, None, "needs --iops"), ("io1", 20, 99, None, "100 to 64,000"),
         ("io1", 20, 1001, None, "50 per GiB"), ("gp3", 20, 10_001, None, "500 per GiB"),
-        ("gp3", 100, 3000, 751, "0.25 per IOPS"), ("instance-store", 20, 100, None, "not accept --iops"),
+        ("gp3", 100, 3000, 751, "0.25 per IOPS"), ("instance-store", 20, 100, None, "accept --io"),
     ],
 )  # fmt: skip
 def test_what_is_not_sold_is_refused_with_the_range(disk, size, iops, throughput, words):

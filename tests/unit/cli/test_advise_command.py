@@ -28,7 +28,7 @@ def table(call, monkeypatch):
 
 def test_the_cheapest_comes_first_and_the_unknown_last(table):
     lines = table(*ASKED).splitlines()
-    assert lines[0].startswith("10,000 IOPS of 4 KiB (41.0 MB/s), 70% reads, 500 GiB, without end")
+    assert lines[0].startswith("10,000 IOPS of 4 KiB (41.0 MB/s), 70% reads, 500 GiB, continuous")
     numbered = [line.split() for line in lines[3:] if line[:2].strip().isdigit()]
     totals = [float(words[-1].rstrip("~").replace(",", "")) for words in numbered[:12]]
     assert totals == sorted(totals)
@@ -38,10 +38,10 @@ def test_the_cheapest_comes_first_and_the_unknown_last(table):
 def test_it_says_why_the_cheaper_ones_fail_and_what_is_documented_and_old(table):
     out = table(*ASKED)
     assert "  gp2 500 GiB, $50.00: 3,000 IOPS (disk IOPS), 1,500 after 1 h\n" in out
-    assert "In no size: StandardSSD_LRS (6,000 IOPS (disk IOPS))" in out
+    assert "Too slow in any size: StandardSSD_LRS (6,000 IOPS (disk IOPS))" in out
     out = " ".join(table(*ASKED).split())
-    assert "p99 yes: promised at worst; ?: usually within it, not promised: measure" in out
-    assert "–: not documented: measure" in out
+    assert "p99 yes: promised worst case; ?: usually met, but not promised: measure" in out
+    assert "–: undocumented: measure" in out
     assert "~ a price is more than a year old, or undated" in out
 
 

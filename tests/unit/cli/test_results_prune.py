@@ -210,7 +210,7 @@ def test_logs_that_take_less_than_what_would_be_kept_are_left(call, stores, monk
     _, evidence = stores
     logs = logs_in(evidence)
     monkeypatch.setattr(stored_series, "latencies_parquet", lambda *_: bytes(10**7))
-    assert "2 runs left: the logs take less" in call("results", "prune", *NOW)[2]
+    assert "kept 2 runs: the logs take less" in call("results", "prune", *NOW)[2]
     assert logs_in(evidence) == logs
 
 

@@ -23,7 +23,7 @@ def test_one_host_is_one_cell_per_replicate() -> None:
 
 
 def test_what_is_measured_must_be_named_and_its_size_is_in_gib() -> None:
-    with pytest.raises(InvalidValue, match="nothing to measure is named"):
+    with pytest.raises(InvalidValue, match="no target is given"):
         cells_of(a_request(path=None))
     (cell,) = cells_of(a_request(size=0.5))
     assert cell.target.size_bytes == GIB // 2

@@ -152,7 +152,7 @@ def _foreseen(renter: Foresees, cell: Cell, books: Books) -> tuple[Rental, tuple
         check_region(cell.provider, named)
     elif named is None and priced is not None:
         cell = cell.model_copy(update={"rent": rent.model_copy(update={"region": priced})})
-        notes.append(f"no region is named: prices are those of {priced} (--region names another)")
+        notes.append(f"no region is given: prices are for {priced} (--region selects another)")
     typed = rent.instance_type
     known = books.of(cell.provider).machines.types
     if typed and known and typed not in known:

@@ -42,7 +42,7 @@ def _rental(
         scope=scope,
         spec=spec,
         offer=offer,
-        promise=promise.words() if promise else "none (vSphere promises nothing; see --promise)",
+        promise=promise.words() if promise else "none (vSphere documents no limits; see --promise)",
         disk=requested.spec(place),
         cores=requested.vcpus,
         memory_bytes=requested.memory_mib * 2**20,

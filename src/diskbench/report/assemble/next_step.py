@@ -79,7 +79,7 @@ def next_step(
     if is_imported:
         # This machine is not the one that an imported file was measured on.
         if not subject.disk_is_named or _has(verdicts, doubts.OTHER_DISK.code):
-            return "find the disks that behave like it", f"diskbench identify {last}"
+            return "find disks that behave like this one", f"diskbench identify {last}"
     elif step := _of_run(subject, {group.code for group in warnings}, verdicts):
         return step
     if on_page:

@@ -120,9 +120,9 @@ def _legend(
         said.insert(0, f"buy: IOPS{throughput}")
     kinds = {row.latency.target for row in rows}
     marks = (
-        ("p99 yes: promised at worst", "met" in kinds),
-        ("?: usually within it, not promised: measure", "measure" in kinds),
-        ("–: not documented: measure", "not documented" in kinds),
+        ("p99 yes: promised worst case", "met" in kinds),
+        ("?: usually met, but not promised: measure", "measure" in kinds),
+        ("–: undocumented: measure", "not documented" in kinds),
         ("* measured here", any(row.measured for row in rows)),
         ("† retires", any(row.retires for row in rows)),
         ("~ a price is more than a year old, or undated", any(is_old(row, today) for row in rows)),
@@ -156,7 +156,7 @@ def _refused(answer: Answer, width: int | None) -> Iterator[str]:
     if never:
         words = "; ".join(f"{one.disk.disk_type} ({one.why})" for one in never)
         yield ""
-        yield from _wrapped("", f"In no size: {words}.", width)
+        yield from _wrapped("", f"Too slow in any size: {words}.", width)
 
 
 def row_lines(row: Advice, gates: Sequence[Gate], demand: Demand, width: int) -> Iterator[str]:

@@ -222,5 +222,5 @@ def _best(block: BlockOutlook) -> list[tuple[str, str, Expectation]]:
 
 def _line(unit: str, name: str, level: ExpectedLevel) -> str:
     value = format_iops(level.iops) if unit == "IOPS" else format_mb_per_s(level.bytes_per_s)
-    limit = LIMIT_WORDS[level.limited_by] if level.limited_by else "not known"
+    limit = LIMIT_WORDS[level.limited_by] if level.limited_by else "unknown"
     return f"{f'{value:>9} {unit}':<18}{cut(name, 22):<24}{limit}"

@@ -81,7 +81,7 @@ def test_without_a_region_a_price_is_shown_and_whose_it_is(provider: str) -> Non
     assert rental.hourly_usd
     priced = priced_region(provider)
     assert rental.scope.region == priced
-    assert notes == (f"no region is named: prices are those of {priced} (--region names another)",)
+    assert notes == (f"no region is given: prices are for {priced} (--region selects another)",)
 
 
 @pytest.mark.parametrize("provider", DISKS)

@@ -53,14 +53,6 @@ Left = tuple[Path, str]
 
 
 @dataclass(frozen=True)
-class ImportSet:
-    """The sources of one import in order, and the files that are not imported."""
-
-    sources: tuple[ImportSource, ...]
-    left_out: tuple[Left, ...]
-
-
-@dataclass(frozen=True)
 class _Report:
     """The logs that a report of fio names; `groups` are its steps in order. A file of several runs
     has neither: of which of them a log is, nothing says."""
@@ -70,9 +62,9 @@ class _Report:
     groups: tuple[int, ...]
 
 
-def read_sources(paths: Sequence[Path]) -> ImportSet:
-    """The sources of one import, each log assigned to its JSON. Folders are searched recursively.
-    Raises InvalidValue naming a file."""
+def read_sources(paths: Sequence[Path]) -> tuple[list[ImportSource], list[Left]]:
+    """The sources of one import in order, each log assigned to its JSON, and the files that are not
+    imported. Folders are searched recursively. Raises InvalidValue naming a file."""
     left_out: list[Left] = []
     typed, in_folders = _listed(paths)
     contents: dict[Path, bytes] = {}
@@ -128,7 +120,7 @@ def read_sources(paths: Sequence[Path]) -> ImportSet:
     if not sources:
         names = ", ".join(map(str, paths))
         raise InvalidValue(f"{names}: holds nothing that can be imported", advice=IMPORTABLE)
-    return ImportSet(tuple(sources), tuple(left_out))
+    return sources, left_out
 
 
 def _listed(paths: Sequence[Path]) -> tuple[list[Path], list[Path]]:

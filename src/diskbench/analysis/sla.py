@@ -18,7 +18,6 @@ so that the share of I/Os above the target has a relative error of 10 %; `beyond
 """
 
 from collections.abc import Collection, Iterable, Sequence
-from dataclasses import dataclass
 
 from diskbench.model.result import Measurement
 from diskbench.model.spec import Search
@@ -31,14 +30,9 @@ _FIELDS = {
 }  # fmt: skip
 
 
-@dataclass(frozen=True)
-class Sla:
-    """The result of one run: the highest offered rate that kept to the target, 0 where none did,
-    and the lowest that did not; None where all did. `probes` is how many there were."""
-
-    iops: float
-    missed_iops: float | None
-    probes: int
+Sla = tuple[float, float | None, int]
+"""The result of one run: the highest offered IOPS that kept to the target, 0 where none did; the
+lowest that did not, None where all did; and how many probes there were."""
 
 
 def needed_ios(target: Threshold, beyond: int) -> int:
@@ -87,4 +81,4 @@ def sla_of(
         rates[kept[-1]].append((share or 0.0) * capacity or reached)
     if not kept:
         return None
-    return Sla(max(rates[True], default=0.0), min(rates[False], default=None), len(kept))
+    return max(rates[True], default=0.0), min(rates[False], default=None), len(kept)

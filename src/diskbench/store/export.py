@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import csv
+import io
 import json
 import re
 import tempfile
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from datetime import datetime
 from functools import lru_cache
-from itertools import islice
+from itertools import chain, islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -99,13 +100,6 @@ _FORMULA = re.compile(r"\s*[=+\-@\uff0b\uff0d\uff1d\uff20]|[\t\r\n]")
 _NUMBER = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?")
 
 
-class _Written:
-    """A file whose `write` returns what it was given: a line as a csv.writer makes it."""
-
-    def write(self, text: str, /) -> str:
-        return text
-
-
 def csv_lines(rows: Iterable[Mapping[str, Any]], fields: Sequence[str]) -> Iterator[str]:
     """Rows as lines of CSV with a header; None is empty, mappings are JSON, booleans `true` or
     `false`.
@@ -113,10 +107,14 @@ def csv_lines(rows: Iterable[Mapping[str, Any]], fields: Sequence[str]) -> Itera
     Control characters in text are made visible, and text that a spreadsheet would take for a
     formula begins with an apostrophe; numbers stay numbers.
     """
-    writer = csv.writer(_Written(), lineterminator="\n")
-    yield writer.writerow(map(_inert, fields))
-    for row in rows:
-        yield writer.writerow([_cell(row[name]) for name in fields])
+    line = io.StringIO()
+    writer = csv.writer(line, lineterminator="\n")
+    cells = ([_cell(row[name]) for name in fields] for row in rows)
+    for of_line in chain([map(_inert, fields)], cells):
+        writer.writerow(of_line)
+        yield line.getvalue()
+        line.seek(0)
+        line.truncate()
 
 
 def csv_text(rows: Iterable[Mapping[str, Any]], fields: Sequence[str]) -> str:

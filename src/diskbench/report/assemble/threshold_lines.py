@@ -70,7 +70,7 @@ def _figures(
     """Step and name of each figure that a threshold is on, the values of its runs, and why there is
     none."""
     if threshold.metric == "sla":
-        yield "", "sla", [sla.iops for sla in slas], "no probe of the search ended"
+        yield "", "sla", [iops for iops, *_ in slas], "no probe of the search ended"
     elif threshold.metric == "ratio":
         for step, of_step in verdicts_by_step(verdicts).items():
             if threshold.step in (None, step):
@@ -88,16 +88,16 @@ def _figures(
 
 def sla_words(sla: Sla, search: Search) -> str:
     """`sla: 2,740 IOPS at p99 below 2.00 ms (missed at 2,810; 6 probes)`."""
-    target, least = search.target, needed_ios(search.target, search.beyond)
+    (iops, missed_iops, count), target = sla, search.target
     of = f"{target.direction} " if target.direction else ""
     at = f"{of}{target.metric} {_asked(target)}"
-    probes = f"{sla.probes} probes of at least {least:,} I/Os"
-    if not sla.iops:
-        return f"sla: none: {at} was missed at {format_iops(sla.missed_iops or 0)} IOPS ({probes})"
+    probes = f"{count} probes of at least {needed_ios(target, search.beyond):,} I/Os"
+    if not iops:
+        return f"sla: none: {at} was missed at {format_iops(missed_iops or 0)} IOPS ({probes})"
     above = "the capacity limits it"
-    if sla.missed_iops is not None:
-        above = f"missed at {format_iops(sla.missed_iops)}"
-    return f"sla: {format_iops(sla.iops)} IOPS at {at} ({above}; {probes})"
+    if missed_iops is not None:
+        above = f"missed at {format_iops(missed_iops)}"
+    return f"sla: {format_iops(iops)} IOPS at {at} ({above}; {probes})"
 
 
 _NO_LIMIT = "this disk has no documented limit (give --promise)"

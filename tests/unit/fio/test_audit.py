@@ -49,7 +49,8 @@ def test_what_fio_wrote_holds_in_every_version(path):
 @pytest.mark.parametrize(
     ("option", "missing", "all_well"),
     [
-        ({"sprandom": "1"}, 63, True), ({"sprandom": "1"}, 65, False), ({"sprandom": "0"}, 63, False),
+        ({"sprandom": "1"}, 63, True), ({"sprandom": "1"}, 65, False),
+        ({"sprandom": "0"}, 63, False),
         ({"latency_target": "10ms"}, 64, True), ({"latency_target": "10ms"}, -64, True),
         ({"latency_target": "10ms"}, 65, False), ({"ramp_time": "5"}, 1, False),
     ],

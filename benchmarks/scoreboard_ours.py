@@ -107,7 +107,7 @@ def _report(path, row, form):
     parts = [[job] for job in jobs] if row.get("apart") else [jobs]
     command = f"$ {row['command']}\n" if "command" in row else ""
     path.write_text(command + "\n".join(FORMS[form](part, disks) for part in parts))
-    return read_sources([path]).sources
+    return read_sources([path])[0]
 
 
 def _ours(found, stretch, cliff=None):

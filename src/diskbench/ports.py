@@ -451,7 +451,10 @@ class Monitors(Protocol):
 
 class Watcher:
     """Receives progress from the threads of the trials; its methods must not block. By itself it
-    shows nothing."""
+    shows nothing, and passes on notes."""
+
+    def __init__(self, noted: Callable[[str, str], None] = lambda _trial, _text: None) -> None:
+        self._noted = noted
 
     def measuring(self, plan: Plan) -> None:
         """The machine of a trial is there, and its plan is final: it is about to be measured."""
@@ -467,3 +470,4 @@ class Watcher:
 
     def note(self, trial_id: str, text: str) -> None:
         """A message for the user: a broken connection, a stop that takes effect."""
+        self._noted(trial_id, text)

@@ -72,20 +72,20 @@ def test_a_damaged_database_is_rebuilt_as_advised(cli, damage):
 def test_a_suspended_run_is_continued_and_not_started_again(cause, capsys):
     """Its host or its database no longer answers: resume is named, and nothing that starts anew."""
     from diskbench.cli.run_results import print_problems, print_table
-    from diskbench.engine.matrix.run_cells import TrialEnding
+    from diskbench.engine.matrix.cells import TrialEnding
     from diskbench.errors import ConnectionLost, StoreUnavailable
     from diskbench.report.assemble.subject import SUSPENDED, subject_of_plan
     from diskbench.report.assemble.view import View
 
     plan = make_plan()
     error = ConnectionLost("gone") if cause == "host" else StoreUnavailable("gone")
-    report = TrialEnding(plan, suspended=error, stopped=cause == "host")
+    report = TrialEnding(plan.trial_id, suspended=error, stopped=cause == "host")
     view = View(plan.trial_id, subject=replace(subject_of_plan(plan), state=SUSPENDED), runs=())
     outs = []
     for verbose in (False, True):
         print_table(view, (), verbose=verbose)
         outs.append(capsys.readouterr().out)
-    print_problems(report)
+    print_problems(plan, report)
     for text in (*outs, capsys.readouterr().err):
         assert f"diskbench resume {short(plan.trial_id)}" in text
         assert "ended early" not in text

@@ -19,7 +19,7 @@ def taken_in(
 ) -> list[str]:
     """The ids of the runs in the files, whose rows go into `database` (None: one in memory)."""
     engine = database or open_database("sqlite://")
-    runs = imported(engine, evidence, read_sources(paths).sources, labels or {}, "0.1.0")
+    runs = imported(engine, evidence, read_sources(paths)[0], labels or {}, "0.1.0")
     run_ids = [run.manifest.run_id for run in runs]
     if database is None:
         engine.dispose()

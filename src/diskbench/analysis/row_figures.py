@@ -11,7 +11,7 @@ from diskbench.analysis.figure import Figure, Share, figure_of, of_share
 from diskbench.model.doubts import SAME_TIME
 from diskbench.model.phase import StepPhases
 from diskbench.model.result import Measurement
-from diskbench.model.run import MeasuredFigure, MeasuredRow
+from diskbench.model.run import MeasuredRow
 from diskbench.units import NS_PER_S
 
 _NEAR_S = 3.0
@@ -24,7 +24,7 @@ Courses = Mapping[tuple[str, str], "StepPhases"]
 """By run and the name of the step."""
 
 
-Row = Measurement | MeasuredRow | MeasuredFigure
+Row = Measurement | MeasuredRow
 """A row with what its figures depend on: its step, its counts and its rates."""
 
 

@@ -46,10 +46,6 @@ def path_of(
     return Path(
         (*disk_gates(limits, count=count, time_scale=time_scale), *gates),
         cache=cache,
-        latency=limits.latency,
-        write_latency=limits.write_latency,
-        hit=limits.hit if cache != "none" else None,
-        merges_to=limits.accounting.max_io_bytes if limits.merges else None,
         limits=limits,
         sources=tuple(dict.fromkeys([*sources, *(gate.source for gate in machine.gates)])),
         unknown=machine.unknown,

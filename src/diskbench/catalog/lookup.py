@@ -57,6 +57,12 @@ class DiskLimits:
     until: str | None = None
     time_share: TimeShare | None = None
 
+    @property
+    def merges_to(self) -> int | None:
+        """The largest request that the cloud makes of several in sequence; None where it says
+        nothing of merging."""
+        return self.accounting.max_io_bytes if self.merges else None
+
 
 def disk_types(cloud: str) -> tuple[str, ...]:
     """Return the names of a cloud's disk types, in the catalogue's order. Raises UnknownName."""

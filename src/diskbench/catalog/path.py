@@ -11,13 +11,12 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from typing import Literal
 
 from diskbench.catalog import bucket
 from diskbench.catalog.bucket import NO_RULE, OWN_ACCOUNTING, Allowance, Covers, IoAccounting
 from diskbench.catalog.lookup import DiskLimits
-from diskbench.catalog.sourced_figures import LatencyFigure
 from diskbench.model.expectation import Bound, Issued, LimitName, Load, Promise
 from diskbench.units import KIB
 
@@ -31,26 +30,21 @@ _ALL: frozenset[_Part] = _THROUGH | _HIT
 
 @dataclass(frozen=True)
 class Path:
-    """Gates of a machine, of a disk, or of both together, and what is known of them. `latency` and
-    `write_latency` are the disk's own, `hit` is that of the host cache; `merges_to` is the largest
-    request that the cloud makes of several in sequence. `limits` are those of one disk; None if it
-    is in no catalogue. `sources` are those of its figures, `unknown` is what has none.
-    `holds_credit`: filling the disk spends no burst credit."""
+    """Gates of a machine, of a disk, or of both together, and what is known of them. `limits` are
+    those of one disk, with its latencies; None if it is in no catalogue. `sources` are those of its
+    figures, `unknown` is what has none. `holds_credit`: filling the disk spends no burst credit."""
 
     gates: tuple[Gate, ...] = ()
     cache: Cache = "none"
-    latency: LatencyFigure | None = None
-    write_latency: LatencyFigure | None = None
-    hit: LatencyFigure | None = None
-    merges_to: int | None = None
-    limits: DiskLimits | None = field(default=None, compare=False)
-    sources: tuple[str, ...] = field(default=(), compare=False)
-    unknown: tuple[str, ...] = field(default=(), compare=False)
-    holds_credit: bool = field(default=False, compare=False)
+    limits: DiskLimits | None = None
+    sources: tuple[str, ...] = ()
+    unknown: tuple[str, ...] = ()
+    holds_credit: bool = False
 
     def requests(self, load: Load, case: Case) -> dict[Way, Issued]:
         """The requests of each direction of a load."""
-        return {way: issued(load, way, case, merges_to=self.merges_to) for way in ways(load)}
+        merges_to = self.limits.merges_to if self.limits else None
+        return {way: issued(load, way, case, merges_to=merges_to) for way in ways(load)}
 
     def costs(self, load: Load, case: Case) -> tuple[float, ...]:
         """Return the cost of one block at each gate; 0 if it bypasses the gate."""
@@ -113,12 +107,13 @@ class Path:
         return _ALL if missed or passed or case == "least" else _HIT
 
     def _by_latency(self, load: Load, case: Case) -> Bound | None:
-        if load.depth is None or load.direct is None:
+        disk = self.limits
+        if disk is None or load.depth is None or load.direct is None:
             return None  # what memory serves has no latency of a disk
         seconds, source = 0.0, ""
         for way, share in ways(load).items():
-            latency = self.write_latency if way == "write" and self.write_latency else self.latency
-            latency = latency if "disk" in self._route(load, way, case) else self.hit
+            latency = disk.write_latency if way == "write" and disk.write_latency else disk.latency
+            latency = latency if "disk" in self._route(load, way, case) else disk.hit
             if latency is None:
                 return None
             ms = {"least": latency.worst_ms, "best": latency.best_ms}.get(case, latency.usual)

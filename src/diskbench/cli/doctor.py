@@ -16,7 +16,7 @@ from diskbench.cli.scopes import Where, check_asked, scope_of, scoped
 from diskbench.cli.stores import DatabaseUrl, EvidenceUrl
 from diskbench.cli.terminal import TableOrJson, option, print_json, terminal_width
 from diskbench.engine import doctor as examined
-from diskbench.engine.live import Typed, check_live
+from diskbench.engine.live import check_live
 from diskbench.errors import StoreUnavailable, UnknownName
 from diskbench.files import write_whole
 from diskbench.hosts.ssh import host_at
@@ -72,7 +72,7 @@ def live(*, words: tuple[str, ...], recording: Path | None, **typed: Any) -> Non
     Costs nothing. The flags are those of `diskbench run`. Exit 2: a problem.
     """
     cell, *_ = asked_for(Request(**typed))
-    findings, made = check_live(cell, open_books(), Typed(words, typed))
+    findings, made = check_live(cell, open_books(), words, typed)
     file = recording or Path(f"diskbench-live-{made.provider}.json")
     try:
         write_whole(file, made.model_dump_json(indent=1).encode() + b"\n")

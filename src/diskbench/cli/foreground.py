@@ -10,7 +10,8 @@ from collections.abc import Callable, Sequence
 from diskbench.cli.messages import report
 from diskbench.cli.run_command import Request
 from diskbench.cli.run_results import show_results
-from diskbench.engine.matrix.run_cells import TrialEnding, execute
+from diskbench.engine.matrix.cells import TrialEnding
+from diskbench.engine.matrix.run_cells import execute
 from diskbench.engine.session import Session
 from diskbench.engine.trial.release import left_behind, where
 from diskbench.engine.trial.stop import Stop, on_signals, stop_then_leave
@@ -69,7 +70,7 @@ def drive(
         give_back = f"  give back:  diskbench gc {ids}"
         return f"Left behind: {paths}\n  resume:     diskbench resume\n{give_back}"
 
-    endings: list[TrialEnding] = []
+    endings: list[tuple[Plan, TrialEnding]] = []
     try:
         with on_signals(stop_then_leave(stop, stopping, left)):
             begin()
@@ -79,9 +80,9 @@ def drive(
             finally:
                 displays[0].close()
         missed = show_results(session, endings, show)
-        return worst([*map(exit_code, endings), missed, *refused])
+        return worst([*(exit_code(ending) for _, ending in endings), missed, *refused])
     except Exception as error:  # noqa: BLE001 - reported here, where the other trials' ends are known
-        return worst([report(error), *map(exit_code, endings), *refused])
+        return worst([report(error), *(exit_code(ending) for _, ending in endings), *refused])
     finally:
         stop.leave()  # after an error, what still runs is suspended
 
@@ -107,8 +108,8 @@ def exit_code(ending: TrialEnding) -> int:
     """0 done · 1 failed · 2 environment · 3 not given back · 130 interrupted."""
     if ending.not_released is not None:
         return ReleaseFailed.exit_code
-    if ending.refused is not None:
-        return ending.refused.exit_code
+    if ending.problem is not None:
+        return ending.problem.exit_code
     if isinstance(ending.suspended, ConnectionLost) and ending.stopped:
         return Interrupted.exit_code
     if ending.suspended is not None:

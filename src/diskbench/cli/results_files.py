@@ -122,11 +122,11 @@ def import_(
     labels = dict(key_values("--label", label or ()))
     if note := hint(**told):
         labels |= note.labels()
-    import_set = read_sources(files)
+    sources, left_out = read_sources(files)
     engine, store = database(database_url), evidence(evidence_url)
     done: list[ReadImport] = []
     notes: dict[str, None] = {}
-    runs = imported(engine, store, import_set.sources, labels, __version__)
+    runs = imported(engine, store, sources, labels, __version__)
     for trial_id, of_trial in groupby(runs, key=lambda run: run.manifest.trial_id):
         before = len(done)
         for run in of_trial:
@@ -134,7 +134,7 @@ def import_(
             if known := _known(run.source.name, run.manifest, labels):
                 notes[known] = None
         print(trial_id if len(done) - before > 1 else done[-1].manifest.run_id)
-    for line in (*notes, *_left(import_set.left_out), import_line(done)):
+    for line in (*notes, *_left(left_out), import_line(done)):
         _say(line)
     damaged = damaged_logs(store, [run.manifest.run_id for run in done if run.has_logs])
     for run_id, error in damaged:

@@ -8,7 +8,7 @@ from rich.text import Text
 
 from diskbench.cli.messages import print_error, print_problem
 from diskbench.cli.run_command import Request
-from diskbench.engine.matrix.run_cells import TrialEnding
+from diskbench.engine.matrix.cells import TrialEnding
 from diskbench.engine.session import Session
 from diskbench.engine.trial.steps import judge_trial
 from diskbench.files import write_whole
@@ -42,17 +42,19 @@ def read_ended(
     return read_trials(session.database, runs_of, evidence, books, is_suspended=is_suspended)
 
 
-def show_results(session: Session, endings: Sequence[TrialEnding], show: Request) -> int:
+def show_results(
+    session: Session, endings: Sequence[tuple[Plan, TrialEnding]], show: Request
+) -> int:
     """Show what was measured and what went wrong; returns 1 where the figures miss a condition of
     the user, else 0. Each trial is read, and judged by that, once."""
-    measured = [ending for ending in endings if ending.refused is None]
-    plans = [ending.plan for ending in measured]
+    measured = [(plan, ending) for plan, ending in endings if ending.problem is None]
+    plans = [plan for plan, _ in measured]
     has_conditions = any(plan.conditions for plan in plans)
     read = {"json": endings, "table": measured, "csv": []}[show.output]
     if show.junit is not None or has_conditions:
-        read = [*read, *(ending for ending in measured if ending not in read)]
-    suspended = {ending.plan.trial_id for ending in read if ending.end is None}
-    run_ids = [run_id for ending in read for run_id in ending.plan.run_ids]
+        read = [*read, *(ended for ended in measured if ended not in read)]
+    suspended = {plan.trial_id for plan, ending in read if ending.end is None}
+    run_ids = [run_id for plan, _ in read for run_id in plan.run_ids]
     runs = find_runs(session.database, run_ids=run_ids) if run_ids else []
     trials = read_ended(session, runs, suspended.__contains__)
     known = [plan for plan in plans if plan.trial_id in trials]
@@ -61,16 +63,16 @@ def show_results(session: Session, endings: Sequence[TrialEnding], show: Request
     if show.output == "table":
         print_tables(session, shown, trials, show)
     elif show.output == "csv":
-        all_ids = [run_id for ending in endings for run_id in ending.plan.run_ids]
+        all_ids = [run_id for plan, _ in endings for run_id in plan.run_ids]
         sys.stdout.writelines(rows_as_csv(session.database, run_ids=all_ids))
     else:
-        _print_document([trials[ending.plan.trial_id] for ending in endings])
-    for ending in endings:
-        print_problems(ending)
+        _print_document([trials[plan.trial_id] for plan, _ in endings])
+    for plan, ending in endings:
+        print_problems(plan, ending)
     missed = judge([(name, view) for _, name, view in shown], show.junit)
-    for ending in endings:
-        if ending.plan.trial_id not in trials:
-            judge_trial(session, ending.plan.trial_id)
+    for plan, _ in endings:
+        if plan.trial_id not in trials:
+            judge_trial(session, plan.trial_id)
     if show.timing:
         for name, seconds in session.timing.seconds().items():
             print(f"{seconds:8.3f} s  {name}", file=sys.stderr)
@@ -88,9 +90,9 @@ def _print_document(trials: Sequence[Trial]) -> None:
     print(json_text(document))
 
 
-def print_problems(ending: TrialEnding) -> None:
+def print_problems(plan: Plan, ending: TrialEnding) -> None:
     """Why a trial did not end well, on stderr, with what to do next."""
-    name = f"{ending.plan.address}: " if ending.plan.address else ""
+    name = f"{plan.address}: " if plan.address else ""
     printed = set()
     for run in ending.end or ():
         if run.problem and run.state != "cancelled" and run.problem not in printed:
@@ -98,7 +100,7 @@ def print_problems(ending: TrialEnding) -> None:
             print_problem(run.problem, prefix=f"{name}run {short(run.run_id)} {run.state}: ")
     if ending.suspended is not None:
         print_error(ending.suspended, prefix=name)
-        print(f"  {GO_ON}: {go_on(ending.plan.trial_id)}", file=sys.stderr)
+        print(f"  {GO_ON}: {go_on(plan.trial_id)}", file=sys.stderr)
     if ending.not_released is not None:
         print_error(ending.not_released, prefix=name)
 

@@ -4,7 +4,6 @@ records what was asked and answered. Nothing is rented."""
 from __future__ import annotations
 
 import os
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
 
@@ -37,16 +36,11 @@ _LEFT_OUT = frozenset({"--recording", "--endpoint-url", "--output", "--ca-file"}
 """Flags that a replay gives by itself."""
 
 
-@dataclass(frozen=True)
-class Typed:
-    """The command line: `words` after `doctor`, and the value of each option by its name."""
-
-    words: Sequence[str]
-    options: Mapping[str, object]
-
-
-def check_live(cell: Cell, books: Books, typed: Typed) -> tuple[list[Finding], Recording]:
+def check_live(
+    cell: Cell, books: Books, words: Sequence[str], options: Mapping[str, object]
+) -> tuple[list[Finding], Recording]:
     """The findings of a provider on a rental that was not made, and the recording of all calls.
+    `words` are those of the command line after `doctor`, `options` the value of each by its name.
 
     Raises UserError for a cell that no run would accept, before any call.
     """
@@ -62,7 +56,7 @@ def check_live(cell: Cell, books: Books, typed: Typed) -> tuple[list[Finding], R
         check_rentable(renter, cell, find_profile(cell.profile))
         with recording() as exchanges:
             findings = _found(renter, cell, books)
-        return findings, recording_of(cell.provider, exchanges, findings, typed)
+        return findings, recording_of(cell.provider, exchanges, findings, words, options)
 
 
 def _found(renter: Rehearses, cell: Cell, books: Books) -> list[Finding]:
@@ -89,35 +83,37 @@ def _found(renter: Rehearses, cell: Cell, books: Books) -> list[Finding]:
 
 
 def recording_of(
-    provider: str, exchanges: Sequence[Exchange], findings: Sequence[Finding], typed: Typed
+    provider: str,
+    exchanges: Sequence[Exchange],
+    findings: Sequence[Finding],
+    words: Sequence[str],
+    options: Mapping[str, object],
 ) -> Recording:
     """The recording of what was asked and found, without what is private."""
-    cleaner = _cleaner(provider, typed)
+    cleaner = _cleaner(provider, words, options)
     cleaner.learn(exchanges)
 
     def cleaned(finding: Finding) -> Finding:
-        words = {"told": finding.told, "advice": finding.advice}
-        prose = {name: cleaner.prose(text) for name, text in words.items()}
-        return finding.model_copy(update=prose)
+        prose = {"told": finding.told, "advice": finding.advice}
+        return finding.model_copy(update={name: cleaner.prose(of) for name, of in prose.items()})
 
     return Recording(
         diskbench_version=__version__,
         provider=provider,
-        flags=_flags(typed, provider, cleaner),
+        flags=_flags(words, provider, cleaner),
         findings=tuple(map(cleaned, findings)),
         exchanges=tuple(map(cleaner.exchange, exchanges)),
     )
 
 
-def _cleaner(provider: str, typed: Typed) -> Cleaner:
+def _cleaner(provider: str, words: Sequence[str], options: Mapping[str, object]) -> Cleaner:
     """What to remove: secret values of the environment, and values of private options and pairs."""
     redaction = plugin(provider).redaction
     secrets = [value for name in redaction.variables if (value := os.environ.get(name))]
-    options = [typed.options.get(name) for name in _private(provider)]
-    values = [str(option) for option in options if option]
+    values = [str(option) for name in _private(provider) if (option := options.get(name))]
     hosts = [urlsplit(value).hostname or "" for value in (*values, *secrets) if "://" in value]
     logins = [value.partition("@")[0] for value in secrets if "@" in value]
-    pairs = [(flag, pair.partition("=")) for flag, _, pair in _flagged(typed.words)]
+    pairs = [(flag, pair.partition("=")) for flag, _, pair in _flagged(words)]
     own = [
         value
         for flag, (key, _, value) in pairs
@@ -150,12 +146,12 @@ def _private(provider: str) -> tuple[str, ...]:
     return (*account, *known.redaction.options)
 
 
-def _flags(typed: Typed, provider: str, cleaner: Cleaner) -> tuple[str, ...]:
+def _flags(words: Sequence[str], provider: str, cleaner: Cleaner) -> tuple[str, ...]:
     """The words of the command line for a replay, without what is private."""
     own = {option.name: option.flag for option in own_options(provider)}
     private = {own.get(name, f"--{name.replace('_', '-')}") for name in _private(provider)}
     kept: list[str] = []
-    for flag, head, value in _flagged(typed.words):
+    for flag, head, value in _flagged(words):
         if flag in _LEFT_OUT or value in _LEFT_OUT:
             continue
         key, _, text = value.partition("=")

@@ -87,7 +87,7 @@ def silent_s(database: sa.Engine, cell: CellRow) -> float:
     signs = [
         cell.started_at or cell.queued_at or now.isoformat(),
         *(each.beat_at for each in executors if each.executor_id == cell.owner),
-        *(each.updated_at for each in progress.values()),
+        *(written_at for *_, written_at in progress.values()),
     ]
     return max(0.0, (now - datetime.fromisoformat(max(signs))).total_seconds())
 

@@ -12,7 +12,6 @@ that a timed step writes are not known. fio writes a missing file once in full b
 
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
 from itertools import chain
 from typing import Final
 
@@ -187,14 +186,8 @@ MIXED = frozenset({"rw", "readwrite", "randrw"})
 _READS = MIXED | {"read", "randread"}
 
 
-@dataclass
-class _Range:
-    """What was written to one file so far. `written` is None where no step wrote to it, `kept` has
-    the bytes that a disk cannot shrink, and `shrinks` is the option that made the others."""
-
-    written: float | None = None
-    kept: float = 0.0
-    shrinks: str | None = None
+_Written = tuple[float, str | None]
+"""Bytes that a job wrote to a file, and the option by which a disk can shrink them."""
 
 
 def with_filled(
@@ -202,12 +195,12 @@ def with_filled(
 ) -> tuple[Step, ...]:
     """The steps, each with how often the blocks that it reads were written before. `files`: the
     target is a directory, in which fio writes missing files in full."""
-    ranges: dict[str, _Range] = defaultdict(_Range)
+    written: dict[str, list[_Written]] = defaultdict(list)
     steps_filled = []
     for step in steps:
         of_step = jobs(parse(step.job))
         fills = [
-            _filled(ranges[name], size, least_passes, files=files)
+            _filled(written[name], size, least_passes, files=files)
             for job in of_step
             if job.pattern in _READS and job.engine not in METADATA_ENGINES
             for name, size in file_bytes(job, capacity_bytes).items()
@@ -216,7 +209,7 @@ def with_filled(
         worst = min(fills, key=lambda filled: (filled.passes, filled.shrinks is None), default=None)
         steps_filled.append(step.model_copy(update={"filled": worst}) if worst else step)
         for job in of_step:
-            _write(job, ranges, capacity_bytes)
+            _write(job, written, capacity_bytes)
     return tuple(steps_filled)
 
 
@@ -244,14 +237,19 @@ def fill_doubts(case: Case) -> Iterator[Warning]:
         )
 
 
-def _filled(extent: _Range, size: int, least_passes: int, *, files: bool) -> Filled:
-    if extent.written is None:
+def _filled(written: Sequence[_Written], size: int, least_passes: int, *, files: bool) -> Filled:
+    if not written:
         return Filled(passes=1.0 if files else 0.0, wanted=least_passes)
-    shrinks = extent.shrinks if extent.kept < ENOUGH * size else None
-    return Filled(passes=extent.written / size, wanted=least_passes, shrinks=shrinks)
+    kept = sum(amount for amount, shrinks in written if shrinks is None)
+    shrinks = next((option for _, option in written if option), None)
+    return Filled(
+        passes=sum(amount for amount, _ in written) / size,
+        wanted=least_passes,
+        shrinks=shrinks if kept < ENOUGH * size else None,
+    )
 
 
-def _write(job: Section, ranges: dict[str, _Range], capacity_bytes: int | None) -> None:
+def _write(job: Section, written: dict[str, list[_Written]], capacity_bytes: int | None) -> None:
     """Add the bytes that a job writes, as far as its options say, to those of its files."""
     share = 1 - job.read_percent / 100 if job.pattern in MIXED else float(job.pattern in _WRITES)
     if not share:
@@ -261,7 +259,4 @@ def _write(job: Section, ranges: dict[str, _Range], capacity_bytes: int | None) 
     files = file_bytes(job, capacity_bytes)
     amount *= count(job, "numjobs") / max(len(files), 1)
     for name in files:
-        file_range = ranges[name]
-        file_range.written = (file_range.written or 0.0) + amount
-        file_range.kept += 0.0 if shrinks else amount
-        file_range.shrinks = file_range.shrinks or shrinks
+        written[name].append((amount, shrinks))

@@ -11,7 +11,7 @@ I/O a second) only weighs the jobs of a step.
 import math
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 from typing import Final
 
 from diskbench.fio.repeated import last_is_used, last_reports, periods
@@ -72,7 +72,7 @@ def parse_terse(data: bytes, *, where: str) -> tuple[FioOutput, ...]:
             apart |= bool(line.strip()) and not with_text
             continue
         at = f"{where}: line {number}"
-        if sum(len(report.jobs) for report in reports[-1:]) >= JOBS or len(reports) > _MOST_REPORTS:
+        if sum(len(jobs) for *_, jobs in reports[-1:]) >= JOBS or len(reports) > _MOST_REPORTS:
             raise unreadable(
                 at, "terse output", f"fio reports at most {JOBS:,} jobs, each {MOST_RUNS:,} times"
             )
@@ -80,15 +80,16 @@ def parse_terse(data: bytes, *, where: str) -> tuple[FioOutput, ...]:
         job = _job(fields, match["host"], at)
         version, disks = fields[1][:40], _disks(fields)
         if not reports or _is_next(reports[-1], job, version, disks, apart, summed):
-            reports.append(_Report(version, disks))
-        reports[-1].jobs.append(replace(job, index=len(reports[-1].jobs)))
+            reports.append((version, disks, []))
+        *_, jobs = reports[-1]
+        jobs.append(replace(job, index=len(jobs)))
         apart = False
     if not reports:
         raise unreadable(where, "terse output", "it has no line of terse version 3, 4 or 5")
     if len(reports) == 1:
-        only = reports[0]
-        reports = [_Report(only.version, only.disks, part) for part in periods(only.jobs)]
-    runs = last_reports([report.jobs for report in reports])
+        version, disks, jobs = reports[0]
+        reports = [(version, disks, part) for part in periods(jobs)]
+    runs = last_reports([jobs for *_, jobs in reports])
     if len(runs) > MOST_RUNS:
         raise unreadable(where, "terse output", f"it holds more than {MOST_RUNS:,} runs")
     return tuple(_output(reports[at], count, where) for at, count in runs)
@@ -100,13 +101,9 @@ def _disks(fields: Sequence[str]) -> tuple[str, ...]:
     return tuple(_DISK.findall(";".join(fields[_HEADER + directions * width + 5 :])))
 
 
-@dataclass
-class _Report:
-    """Lines that one fio printed at one time, all with the counters of the same disks."""
-
-    version: str
-    disks: tuple[str, ...]
-    jobs: list[FioJob] = field(default_factory=list)
+_Report = tuple[str, tuple[str, ...], list[FioJob]]
+"""Lines that one fio printed at one time, all with the counters of the same disks: the version of
+fio, the counters, and the jobs."""
 
 
 def _is_next(
@@ -114,23 +111,26 @@ def _is_next(
 ) -> bool:
     """Whether a line begins another report. `apart`: other text stands before it. `summed`: the
     lines are of several servers, and each report ends with their sum."""
-    last = before.jobs[-1]
+    known_version, known_disks, jobs = before
+    last = jobs[-1]
     if summed or last.host is not None:
         return last.name == ALL_CLIENTS
-    differ = before.version != version or (before.disks != disks and bool(before.disks and disks))
+    other_disks = known_disks != disks and bool(known_disks and disks)
+    differ = known_version != version or other_disks
     return apart or differ or job.group < last.group
 
 
 def _output(report: _Report, count: int, where: str) -> FioOutput:
-    jobs = without_sum(report.jobs, where=where)
+    version, disks, every = report
+    jobs = without_sum(every, where=where)
     reasons = []
     if count > 1:
         reasons.append(last_is_used(count))
-    if not report.disks and len({job.group for job in jobs}) < len(jobs):
+    if not disks and len({job.group for job in jobs}) < len(jobs):
         reasons.append(_TOGETHER)
     return FioOutput(
-        where=where, version=report.version, jobs=jobs, options={}, lists_options=False,
-        disks=tuple(map(_disk_use, report.disks)), timeless=True,
+        where=where, version=version, jobs=jobs, options={}, lists_options=False,
+        disks=tuple(map(_disk_use, disks)), timeless=True,
         notes=(_NO_COUNTS, *reasons), reports="; ".join(reasons),
     )  # fmt: skip
 

@@ -12,7 +12,7 @@ bytes / I/Os.
 
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Final
 
 from diskbench.fio.declared import blocks_text, numjobs, options_of, rw_of
@@ -33,67 +33,60 @@ _ALSO: Final = (
 """Options that are not in a step's name and change what is done as much as those that are."""
 
 
-@dataclass(frozen=True)
-class _Group:
-    """The jobs of a report that ran at the same time: their names, the load of each, and their part
-    of the report."""
-
-    name: str
-    loads: _Loads
-    part: FioOutput
+_Key = tuple[str, _Loads]
+"""Of the jobs of a report that ran at the same time: their names, and the load of each."""
+_Groups = list[tuple[_Key, FioOutput]]
+"""The groups of a report, each with its part of it."""
 
 
 def split_runs(outputs: Sequence[FioOutput]) -> tuple[tuple[tuple[Step, FioOutput], ...], ...]:
     """The runs in the reports of a file, in order: the steps of each with their part of a
     report."""
-    groups = _comparable([_groups(output) for output in outputs])
-    names = _names(group for of_output in groups for group in of_output)
-    runs: list[list[_Group]] = []
-    for of_output in groups:
+    reports = _comparable([_groups(output) for output in outputs])
+    names = _names(key for groups in reports for key, _ in groups)
+    runs: list[_Groups] = []
+    for groups in reports:
         # a report of other loads of the same jobs is of the same run
-        done = {(group.name, group.loads) for group in runs[-1]} if runs else set()
-        same_name = {name for name, _ in done} & {group.name for group in of_output}
-        if same_name and not any((group.name, group.loads) in done for group in of_output):
-            runs[-1] += of_output
+        done = {key for key, _ in runs[-1]} if runs else set()
+        keys = {key for key, _ in groups}
+        same_name = {name for name, _ in done} & {name for name, _ in keys}
+        if same_name and not done & keys:
+            runs[-1] += groups
         else:
-            runs.append(list(of_output))
+            runs.append(groups)
     return tuple(
-        tuple(
-            (step_of(index, names[group.name, group.loads]), group.part)
-            for index, group in enumerate(run)
-        )
+        tuple((step_of(index, names[key]), part) for index, (key, part) in enumerate(run))
         for run in runs
     )
 
 
-def _groups(output: FioOutput) -> tuple[_Group, ...]:
+def _groups(output: FioOutput) -> _Groups:
     by_number: dict[int, list[FioJob]] = {}
     for job in output.jobs:
         by_number.setdefault(job.group, []).append(job)
-    made = []
+    made: _Groups = []
     for number, jobs in sorted(by_number.items()):
         entries = Counter((job.name, job.host) for job in jobs)
         loads = frozenset(_load(job, output, entries[job.name, job.host]) for job in jobs)
         beside = tuple(job for job in output.jobs if job.group != number)
         part = replace(output, jobs=tuple(jobs), beside=beside)
-        made.append(_Group(_step_name(jobs), loads, part))
-    return tuple(made)
+        made.append(((_step_name(jobs), loads), part))
+    return made
 
 
-def _comparable(of_outputs: Sequence[tuple[_Group, ...]]) -> list[tuple[_Group, ...]]:
+def _comparable(reports: Sequence[_Groups]) -> list[_Groups]:
     """The groups, without their blocks where one of their name has none: nothing then tells that
     it is another load."""
-    groups = [group for of_output in of_outputs for group in of_output]
-    unknown = {g.name for g in groups for load in g.loads if ("bs", "") in load}
+    keys = [key for groups in reports for key, _ in groups]
+    unknown = {name for name, loads in keys for load in loads if ("bs", "") in load}
 
-    def without(group: _Group) -> _Group:
-        loads = (tuple((k, "" if k == "bs" else v) for k, v in load) for load in group.loads)
-        return replace(group, loads=frozenset(loads))
+    def comparable(name: str, loads: _Loads) -> _Key:
+        if name in unknown:
+            without = (tuple((k, "" if k == "bs" else v) for k, v in load) for load in loads)
+            loads = frozenset(without)
+        return name, loads
 
-    return [
-        tuple(without(group) if group.name in unknown else group for group in of_output)
-        for of_output in of_outputs
-    ]
+    return [[(comparable(*key), part) for key, part in groups] for groups in reports]
 
 
 def _load(job: FioJob, output: FioOutput, entries: int) -> _Load:
@@ -121,17 +114,15 @@ def _exact(size: str) -> str:
     return size if value is None else str(value)
 
 
-def _names(groups: Iterable[_Group]) -> Mapping[tuple[str, _Loads], str]:
+def _names(keys: Iterable[_Key]) -> Mapping[_Key, str]:
     """What each step is called, by the names of its jobs and their loads."""
-    of_name: dict[str, list[_Loads]] = {}
-    for group in groups:
-        known = of_name.setdefault(group.name, [])
-        if group.loads not in known:
-            known.append(group.loads)
+    of_name: dict[str, list[_Key]] = {}
+    for key in dict.fromkeys(keys):
+        of_name.setdefault(key[0], []).append(key)
     return {
-        (name, loads): _named(name, several, number)
+        key: _named(name, [loads for _, loads in several], number)
         for name, several in of_name.items()
-        for number, loads in enumerate(several, 1)
+        for number, key in enumerate(several, 1)
     }
 
 

@@ -13,11 +13,13 @@ holds for one such distance: what was not recorded is not made up.
 
 import csv
 import json
+import math
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from itertools import pairwise
+from operator import attrgetter
 from statistics import median
 from typing import Any
 
@@ -31,15 +33,20 @@ _DAY_S = 86_400.0
 
 @dataclass(frozen=True, slots=True)
 class Sample:
-    """Mean rates a second of `seconds` from `at_s` on, Unix time as if the recorded clock were UTC,
-    or seconds from the beginning."""
+    """Mean rates a second of `seconds` up to `end_s`, Unix time as if the recorded clock were UTC,
+    or seconds from the beginning. While a file is read, endless `seconds` are those since the
+    sample before it."""
 
-    at_s: float
-    seconds: float
+    end_s: float
     reads: float
     writes: float
     read_bytes: float
     write_bytes: float
+    seconds: float = math.inf
+
+    @property
+    def at_s(self) -> float:
+        return self.end_s - self.seconds
 
     @property
     def ios(self) -> float:
@@ -63,19 +70,7 @@ class Recorded:
         return sum(sample.seconds for sample in self.samples)
 
 
-@dataclass(frozen=True, slots=True)
-class _Point:
-    """Rates until a moment; `seconds` where the file says how long they held."""
-
-    end_s: float
-    reads: float
-    writes: float
-    read_bytes: float
-    write_bytes: float
-    seconds: float | None = None
-
-
-_Points = dict[str, list[_Point]]
+_Samples = dict[str, list[Sample]]
 
 
 def read_load(
@@ -89,12 +84,12 @@ def read_load(
     for fits, read in _FORMS:
         if lines and fits(text.lstrip()[:1], lines):
             try:
-                points, notes, is_dated = read(lines, block)
+                samples, notes, is_dated = read(lines, block)
             except (ValueError, KeyError, TypeError, IndexError, OverflowError) as error:
                 raise InvalidValue(
                     f"{name} cannot be read as a recorded load: {error}", advice=_ADVICE
                 ) from error
-            return _recorded(points, notes, name, device, is_dated=is_dated)
+            return _recorded(samples, notes, name, device, is_dated=is_dated)
     raise InvalidValue(f"{name} is not a recorded load that diskbench knows", advice=_ADVICE)
 
 
@@ -105,15 +100,15 @@ _ADVICE = (
 
 
 def _recorded(
-    points: _Points, notes: list[str], name: str, device: str | None, *, is_dated: bool
+    disks: _Samples, notes: list[str], name: str, device: str | None, *, is_dated: bool
 ) -> Recorded:
-    busy = {disk: of for disk, of in points.items() if any(p.reads + p.writes > 0 for p in of)}
-    if device is not None and device not in points:
-        raise UnknownName("device in the recorded load", device, points)
+    busy = {disk: of for disk, of in disks.items() if any(one.ios > 0 for one in of)}
+    if device is not None and device not in disks:
+        raise UnknownName("device in the recorded load", device, disks)
     if device is None:
         if len(busy) != 1:
             means = ", ".join(
-                f"{disk} ({sum(p.reads + p.writes for p in of) / len(of):,.0f} IOPS)"
+                f"{disk} ({sum(one.ios for one in of) / len(of):,.0f} IOPS)"
                 for disk, of in busy.items()
             )
             raise InvalidValue(
@@ -125,7 +120,7 @@ def _recorded(
         raise InvalidValue(
             f"{name} has no I/O of {device}", advice="name a device that was busy, or record longer"
         )
-    samples, gaps = _samples(sorted(points[device], key=lambda point: point.end_s))
+    samples, gaps = _placed(sorted(disks[device], key=attrgetter("end_s")))
     if not samples:
         raise InvalidValue(
             f"{name} has only one report of {device}: the mean since the machine started",
@@ -136,28 +131,27 @@ def _recorded(
     return Recorded(device, tuple(samples), is_dated, tuple(notes))
 
 
-def _samples(points: Sequence[_Point]) -> tuple[list[Sample], int]:
-    """The samples in order, and the number of gaps. A first point without a time of its own holds
-    for the usual distance."""
-    ends = [point.end_s for point in points]
+def _placed(samples: Sequence[Sample]) -> tuple[list[Sample], int]:
+    """The samples with their own time, and the number of gaps. A first one of which it is not known
+    holds for the usual distance."""
+    ends = [sample.end_s for sample in samples]
     steps = [b - a for a, b in pairwise(ends) if b > a]
     usual = median(steps) if steps else 0.0
-    samples, gaps, before = list[Sample](), 0, None
-    for point in points:
-        seconds = point.seconds
-        if seconds is None:
-            seconds = usual if before is None else point.end_s - before
+    placed, gaps, before = list[Sample](), 0, None
+    for sample in samples:
+        seconds = sample.seconds
+        if seconds == math.inf:
+            seconds = usual if before is None else sample.end_s - before
             if usual and seconds > _GAP * usual:
                 seconds, gaps = usual, gaps + 1
-        before = point.end_s
+        before = sample.end_s
         if seconds > 0:
-            rates = (point.reads, point.writes, point.read_bytes, point.write_bytes)
-            of_time = (max(0.0, rate) for rate in rates)
-            samples.append(Sample(point.end_s - seconds, seconds, *of_time))
-    return samples, gaps
+            rates = {name: max(0.0, getattr(sample, name)) for name in _FIELDS}
+            placed.append(replace(sample, seconds=seconds, **rates))
+    return placed, gaps
 
 
-_Read = tuple[_Points, list[str], bool]
+_Read = tuple[_Samples, list[str], bool]
 _FIRST = "the first report, the mean since boot, is left out"
 
 
@@ -169,12 +163,12 @@ def _iostat_json(lines: Sequence[str], _block: int | None) -> _Read:
     if "timestamp" not in reports[0]:
         raise InvalidValue("iostat recorded no times", advice="record with `iostat -xt 60`")
     ends = _moments([report["timestamp"] for report in reports])
-    points: _Points = {}
+    samples: _Samples = {}
     for (before, end), report in zip(pairwise(ends), reports[1:], strict=True):
         for disk in report["disk"]:
-            of = points.setdefault(disk["disk_device"], [])
-            of.append(_of_columns(disk, end, None if of else end - before))
-    return points, [_FIRST], True
+            of = samples.setdefault(disk["disk_device"], [])
+            of.append(_of_columns(disk, end, math.inf if of else end - before))
+    return samples, [_FIRST], True
 
 
 def _iostat_text(lines: Sequence[str], _block: int | None) -> _Read:
@@ -194,19 +188,19 @@ def _iostat_text(lines: Sequence[str], _block: int | None) -> _Read:
         elif columns is not None and len(words) == len(columns) + 1:
             rows.append((len(stamps) - 1, words[0], dict(zip(columns, words[1:], strict=True))))
     ends = _moments(stamps)
-    points: _Points = {}
+    samples: _Samples = {}
     for number, disk, values in rows:
         if number > 0:
-            of, end = points.setdefault(disk, []), ends[number]
-            of.append(_of_columns(values, end, None if of else end - ends[number - 1]))
-    return points, [_FIRST], True
+            of, end = samples.setdefault(disk, []), ends[number]
+            of.append(_of_columns(values, end, math.inf if of else end - ends[number - 1]))
+    return samples, [_FIRST], True
 
 
 def _sar(lines: Sequence[str], _block: int | None) -> _Read:
     """`sar -d`: the date is in its first line, and a time that falls begins another day."""
     found = re.search(r"\d{4}-\d\d-\d\d|\d\d/\d\d/\d{2,4}", lines[0])
     day = _moments([f"{found[0]} 00:00:00"])[0] if found else 0.0
-    columns, points, last = list[str](), _Points(), -1.0
+    columns, samples, last = list[str](), _Samples(), -1.0
     for line in lines:
         words = line.split()
         if len(words) > 2 and words[1] in ("AM", "PM"):
@@ -220,12 +214,12 @@ def _sar(lines: Sequence[str], _block: int | None) -> _Read:
         clock = datetime.strptime(f"1970 {words[0]}", f"%Y {form}").replace(tzinfo=UTC).timestamp()
         day, last = day + (_DAY_S if clock < last else 0.0), clock
         values = dict(zip(columns, words[1:], strict=True))
-        points.setdefault(values["DEV"], []).append(_of_columns(values, day + clock))
-    return points, [_BY_BYTES], found is not None
+        samples.setdefault(values["DEV"], []).append(_of_columns(values, day + clock))
+    return samples, [_BY_BYTES], found is not None
 
 
 def _sadf(lines: Sequence[str], _block: int | None) -> _Read:
-    columns, points = list[str](), _Points()
+    columns, samples = list[str](), _Samples()
     for row in csv.reader(lines, delimiter=";"):
         if row[0].startswith("#"):
             columns = [name.lstrip("# ") for name in row]
@@ -233,16 +227,16 @@ def _sadf(lines: Sequence[str], _block: int | None) -> _Read:
         values = dict(zip(columns, row, strict=False))
         if "DEV" in values and float(values["interval"]) > 0:
             (end,) = _moments([values["timestamp"].removesuffix(" UTC")])
-            point = replace(_of_columns(values, end), seconds=float(values["interval"]))
-            points.setdefault(values["DEV"], []).append(point)
-    return points, [_BY_BYTES], True
+            sample = replace(_of_columns(values, end), seconds=float(values["interval"]))
+            samples.setdefault(values["DEV"], []).append(sample)
+    return samples, [_BY_BYTES], True
 
 
 _BY_BYTES = "sar counts reads and writes together: they are split by their shares of the bytes"
 
 
-def _of_columns(values: Mapping[str, Any], end: float, seconds: float | None = None) -> _Point:
-    """A point from the columns of sysstat, in whichever unit it wrote them."""
+def _of_columns(values: Mapping[str, Any], end: float, seconds: float = math.inf) -> Sample:
+    """A sample from the columns of sysstat, in whichever unit it wrote them."""
     number = {key: float(str(value).replace(",", ".")) for key, value in values.items()
               if key not in _WORDS}  # fmt: skip
 
@@ -251,10 +245,10 @@ def _of_columns(values: Mapping[str, Any], end: float, seconds: float | None = N
         for w in "rw"
     )
     if "r/s" in number:
-        return _Point(end, number["r/s"], number["w/s"], read, written, seconds)
+        return Sample(end, number["r/s"], number["w/s"], read, written, seconds)
     ios, whole = number["tps"], read + written
     share = read / whole if whole else 1.0
-    return _Point(end, ios * share, ios * (1 - share), read, written, seconds)
+    return Sample(end, ios * share, ios * (1 - share), read, written, seconds)
 
 
 _MOVED = (("kB/s", KIB), ("MB/s", MIB), ("sec/s", 512), ("d_sec/s", 512), ("r_sec/s", 512))
@@ -282,23 +276,23 @@ def _metrics(lines: Sequence[str], block: int | None) -> _Read:
             "the metrics have fewer than two timestamps", advice="export a longer period"
         )
     period = median(distances)
-    points = list[_Point]()
+    samples = list[Sample]()
     for begin, row in zip(ends, timed, strict=True):
         sums = dict.fromkeys(_FIELDS, 0.0)
         for place, (field, unit, per_period) in kinds.items():
             text = row[place].strip() if place < len(row) else ""
             value = float(text.replace(",", "")) if text else 0.0
             sums[field] += value * unit / (period if per_period else 1.0)
-        points.append(_Point(begin + period, **sums, seconds=period))
+        samples.append(Sample(begin + period, **sums, seconds=period))
     notes = [f"sums of {period:g} s"] if are_sums else []
-    return {"the disk": _with_block(points, block)}, notes, True
+    return {"the disk": _with_block(samples, block)}, notes, True
 
 
 _FIELDS = ("reads", "writes", "read_bytes", "write_bytes")
 
 
 def _kinds(row: Sequence[str]) -> dict[int, tuple[str, float, bool]]:
-    """Which columns of a header are metrics of I/O: the field of a point, its unit, and whether
+    """Which columns of a header are metrics of I/O: the field of a sample, its unit, and whether
     they are sums of a period."""
     kinds = {}
     for place, cell in enumerate(row):
@@ -322,12 +316,12 @@ def _delimiter(lines: Sequence[str]) -> str:
     return max(",;\t", key=lambda mark: sum(line.count(mark) for line in lines[:20]))
 
 
-def _with_block(points: Sequence[_Point], block: int | None) -> list[_Point]:
+def _with_block(samples: Sequence[Sample], block: int | None) -> list[Sample]:
     """Points of which I/Os or bytes alone are known, with the others from the block size."""
-    has_ios = any(point.reads + point.writes for point in points)
-    has_bytes = any(point.read_bytes + point.write_bytes for point in points)
+    has_ios = any(sample.reads + sample.writes for sample in samples)
+    has_bytes = any(sample.read_bytes + sample.write_bytes for sample in samples)
     if has_ios and has_bytes:
-        return list(points)
+        return list(samples)
     if block is None:
         raise InvalidValue(
             f"the record has {'I/Os' if has_ios else 'bytes'} alone",
@@ -335,9 +329,9 @@ def _with_block(points: Sequence[_Point], block: int | None) -> list[_Point]:
         )
     if not has_ios:
         return [
-            replace(p, reads=p.read_bytes / block, writes=p.write_bytes / block) for p in points
+            replace(p, reads=p.read_bytes / block, writes=p.write_bytes / block) for p in samples
         ]
-    return [replace(p, read_bytes=p.reads * block, write_bytes=p.writes * block) for p in points]
+    return [replace(p, read_bytes=p.reads * block, write_bytes=p.writes * block) for p in samples]
 
 
 def _fio_log(lines: Sequence[str], block: int | None) -> _Read:
@@ -353,8 +347,8 @@ def _fio_log(lines: Sequence[str], block: int | None) -> _Read:
                 sums[2 + way] += size
         last = max(seconds)
         each = range(min(seconds), last + 1)
-        points = [_Point(second + 1.0, *seconds.get(second, [0.0] * 4)) for second in each]
-        return {"the disk": points}, [], min(seconds) > 10**8
+        samples = [Sample(second + 1.0, *seconds.get(second, [0.0] * 4)) for second in each]
+        return {"the disk": samples}, [], min(seconds) > 10**8
     if block is None:
         raise InvalidValue(
             "a fio log of windows has either I/Os or bytes",
@@ -364,11 +358,11 @@ def _fio_log(lines: Sequence[str], block: int | None) -> _Read:
     for at, value, way, _ in rows:
         if way < 2:
             windows.setdefault(at, [0.0, 0.0])[way] += value
-    points = [
-        _Point(at / 1000, of[0], of[1], of[0] * block, of[1] * block)
+    samples = [
+        Sample(at / 1000, of[0], of[1], of[0] * block, of[1] * block)
         for at, of in sorted(windows.items())
     ]
-    return {"the disk": points}, ["read as a log of IOPS"], min(windows) > 10**11
+    return {"the disk": samples}, ["read as a log of IOPS"], min(windows) > 10**11
 
 
 def _blkparse(lines: Sequence[str], _block: int | None) -> _Read:
@@ -393,8 +387,8 @@ def _blkparse(lines: Sequence[str], _block: int | None) -> _Read:
     seconds = read / r if r >= w and r else written / w if w else 0.0
     if not seconds:
         raise ValueError("it moved nothing")
-    point = _Point(seconds, reads / seconds, writes / seconds, read / seconds, written / seconds)
-    return {"the disk": [replace(point, seconds=seconds)]}, ["one mean rate for the trace"], False
+    sample = Sample(seconds, reads / seconds, writes / seconds, read / seconds, written / seconds)
+    return {"the disk": [replace(sample, seconds=seconds)]}, ["one mean rate for the trace"], False
 
 
 _UNITS = {"K": KIB, "M": MIB, "G": KIB * MIB}

@@ -141,21 +141,23 @@ class AskedRun:
     scope: Mapping[str, Any] | None = None
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class MeasuredRow:
     """A row of the table of measurements with its run; fields as those of a Measurement, and
-    `job_error` is fio's error of the job."""
+    `job_error` is fio's error of the job. `rent` is what was to be rented, as typed; None: nothing,
+    or it is not known. A reader of figures leaves out the columns that it does not need."""
 
     run: Run
+    rent: Mapping[str, Any] | None = None
     step_index: int
-    scope: str
-    job_index: int
-    job: str
+    scope: str = "step"
+    job_index: int | None = None
+    job: str | None = None
     direction: str
     step: str
     role: str
     round: int | None
-    jobs: int
+    jobs: int | None = None
     rw: str | None
     block_bytes: int | None
     iodepth: int | None
@@ -164,36 +166,37 @@ class MeasuredRow:
     runtime_ns: int | None
     iops: float | None
     bytes_per_s: float | None
-    lat_mean_ns: float | None
-    lat_min_ns: int | None
-    lat_max_ns: int | None
-    lat_stddev_ns: float | None
-    clat_mean_ns: float | None
-    clat_min_ns: int | None
-    clat_max_ns: int | None
-    clat_stddev_ns: float | None
-    clat_samples: int | None
-    slat_mean_ns: float | None
-    slat_max_ns: int | None
-    quantiles_of: str | None
-    p50_ns: float | None
-    p90_ns: float | None
-    p95_ns: float | None
-    p99_ns: float | None
-    p99_9_ns: float | None
-    p99_99_ns: float | None
-    cpu_user: float | None
-    cpu_system: float | None
-    context_switches: int | None
-    short_ios: int
-    job_error: int
+    lat_mean_ns: float | None = None
+    lat_min_ns: int | None = None
+    lat_max_ns: int | None = None
+    lat_stddev_ns: float | None = None
+    clat_mean_ns: float | None = None
+    clat_min_ns: int | None = None
+    clat_max_ns: int | None = None
+    clat_stddev_ns: float | None = None
+    clat_samples: int | None = None
+    slat_mean_ns: float | None = None
+    slat_max_ns: int | None = None
+    quantiles_of: str | None = None
+    p50_ns: float | None = None
+    p90_ns: float | None = None
+    p95_ns: float | None = None
+    p99_ns: float | None = None
+    p99_9_ns: float | None = None
+    p99_99_ns: float | None = None
+    cpu_user: float | None = None
+    cpu_system: float | None = None
+    context_switches: int | None = None
+    short_ios: int | None = None
+    job_error: int | None = None
 
     @property
     def run_id(self) -> str:
         return self.run.run_id
 
 
-MEASURED_FIELDS = tuple(one.name for one in fields(MeasuredRow) if one.name != "run")
+MEASURED_FIELDS = tuple(one.name for one in fields(MeasuredRow)[2:])
+"""Its own columns, without its run and what was to be rented."""
 AFTER_CLIFF = "after_cliff"
 """The column that marks rows whose figures are of one level of several: its kind."""
 own_values = attrgetter(*MEASURED_FIELDS)
@@ -205,38 +208,6 @@ run_values = attrgetter(*RUN_FIELDS)
 def own_columns(row: MeasuredRow) -> dict[str, Any]:
     """A row by the names of its own columns, without those of its run."""
     return dict(zip(MEASURED_FIELDS, own_values(row), strict=True))
-
-
-@dataclass(frozen=True, slots=True)
-class MeasuredFigure:
-    """One figure of one step, round and direction of a run: `value`, of all jobs together. `rent`
-    is what was to be rented, as typed. Other fields as those of a Measurement."""
-
-    run: Run
-    rent: Mapping[str, Any] | None
-    step_index: int
-    step: str
-    role: str
-    direction: str
-    round: int | None
-    rw: str | None
-    block_bytes: int | None
-    iodepth: int | None
-    ios: int | None
-    bytes: int | None
-    runtime_ns: int | None
-    iops: float | None
-    bytes_per_s: float | None
-    value: float
-
-    @property
-    def run_id(self) -> str:
-        return self.run.run_id
-
-    @property
-    def scope(self) -> str:
-        """Figures are of whole steps."""
-        return "step"
 
 
 @dataclass(frozen=True, slots=True)

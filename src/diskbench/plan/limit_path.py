@@ -106,8 +106,10 @@ def _rented(rental: Rental, books: Books) -> Path | None:
         return None
     on_lab = rental.scope.provider in EMULATED_PROVIDERS or rental.spec.endpoint_url is not None
     machine = machine_of(books, cloud, rental.instance_type, rental.disk.type)
-    if on_lab:
-        disk = replace(disk, accounting=cut_at(disk.accounting, LAB_CUT_BYTES))
+    if on_lab:  # a lab disk has exactly the latency that --latency sets
+        ms, accounting = spec.number("latency_ms"), cut_at(disk.accounting, LAB_CUT_BYTES)
+        latency = LatencyFigure(best_ms=ms, worst_ms=ms, source="--latency") if ms else None
+        disk = replace(disk, accounting=accounting, latency=latency, write_latency=None, hit=None)
     rate = (spec.number("vm_throughput_mib_per_s") or 0) * MIB
     caps = capped(spec.number("vm_iops"), rate, "--vm-…", disk.accounting)
     if rental.scope.provider in EMULATED_PROVIDERS:
@@ -120,11 +122,6 @@ def _rented(rental: Rental, books: Books) -> Path | None:
     cache = CACHES.get(_cache_name(spec.text("cache") or "none"), "none")
     scale = spec.time_scale
     path = path_of(disk, machine, count=rental.disk.count, cache=cache, time_scale=scale)
-    if on_lab:  # a lab disk has exactly the latency that --latency sets
-        ms = spec.number("latency_ms")
-        latency = LatencyFigure(best_ms=ms, worst_ms=ms, source="--latency") if ms else None
-        disk = replace(disk, latency=latency, write_latency=None)
-        path = replace(path, latency=latency, write_latency=None, hit=None, limits=disk)
     unknown = path.unknown if disk.pools else (*path.unknown, f"limits of {rental.disk.type}")
     return replace(path, unknown=unknown, holds_credit=rental.holds_credit)
 

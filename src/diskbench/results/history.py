@@ -31,8 +31,8 @@ from diskbench.results import trial_figures
 from diskbench.results.compare_runs import differences
 from diskbench.results.pool import alike
 from diskbench.results.trial_figures import Fields, LineFigure
-from diskbench.store.figures import finished_trials, rents_of
-from diskbench.store.query import chunks, runs_by_id
+from diskbench.store.figures import finished_trials
+from diskbench.store.query import chunks, rents_of, runs_by_id
 from diskbench.store.where import Filter
 
 _HIGHER_IS_BETTER = frozenset({"iops", "bytes_per_s"})

@@ -17,7 +17,7 @@ from diskbench.analysis.repeats import by_machine, more_needed, replicated, widt
 from diskbench.errors import DiskbenchError
 from diskbench.model.campaign import OddMachine, ReplicateLine, Replicates, UntilStatus
 from diskbench.model.comparison import Metric
-from diskbench.model.run import MeasuredFigure
+from diskbench.model.run import MeasuredRow
 from diskbench.model.verdict import StepVerdict
 from diskbench.parallel import grouped
 from diskbench.ports import EvidenceStore
@@ -85,7 +85,7 @@ def main_figures(
     """The main figure of each step and direction of each trial: IOPS; for large blocks bytes a
     second."""
 
-    def is_main(metric: Metric, row: MeasuredFigure) -> bool:
+    def is_main(metric: Metric, row: MeasuredRow) -> bool:
         return ((row.block_bytes or 0) >= LARGE_BYTES) == (metric == "bytes_per_s")
 
     metrics: tuple[Metric, ...] = ("iops", "bytes_per_s")

@@ -29,7 +29,7 @@ from diskbench.model.metrics import Exceeded, exceeded_within
 from diskbench.model.phase import StepPhases
 from diskbench.model.processor import MachineUse
 from diskbench.model.result import StepAudit
-from diskbench.model.run import MeasuredFigure, MeasuredRow, Run
+from diskbench.model.run import MeasuredRow, Run
 from diskbench.model.spec import Plan, Step
 from diskbench.parallel import all_of, few_at_a_time, grouped
 from diskbench.ports import EvidenceStore
@@ -222,16 +222,12 @@ def warn(part: str, run_id: str, error: DiskbenchError) -> None:
 
 Courses = Mapping[tuple[str, str], StepPhases]
 """Phases by run id and name of the step."""
-StepRow = MeasuredRow | MeasuredFigure
-"""A row from which the run time of its step is known."""
-
-
 _RUNS_AT_ONCE = 500
 """The plans of their trials are read in one statement and kept at a time; our choice."""
 
 
 def courses_of(
-    database: Engine, rows: Sequence[StepRow], evidence: EvidenceStore | None = None
+    database: Engine, rows: Sequence[MeasuredRow], evidence: EvidenceStore | None = None
 ) -> Courses:
     """The phases of the steps to which `rows` belong, where they have any: read from `evidence`, or
     from where each run was kept. A run whose evidence is gone or damaged has none (logged)."""
@@ -252,20 +248,15 @@ _ALMOST = 0.98
 """fio's own run time may be up to 2 % below that of its process, by which phases are cut."""
 
 
-def long_steps(rows: Sequence[StepRow]) -> list[StepRow]:
+def long_steps(rows: Sequence[MeasuredRow]) -> list[MeasuredRow]:
     """One row of each step whose rounds together lasted long enough to have phases."""
     steps = grouped(rows, lambda row: (row.run.run_id, row.step))
     long_rows = []
     for group in steps.values():
         rounds = {(row.step_index, row.round): row.runtime_ns or 0 for row in group}
-        shortest_s = max(_LEAST_S, SHORTEST_STEP_S / _time_scale(group[0]))
+        lab = (group[0].rent or {}).get("lab") or {}
+        time_scale = max(1.0, float(lab.get("time_scale") or 1.0))
+        shortest_s = max(_LEAST_S, SHORTEST_STEP_S / time_scale)
         if math.fsum(rounds.values()) / NS_PER_S >= _ALMOST * shortest_s:
             long_rows.append(group[0])
     return long_rows
-
-
-def _time_scale(row: StepRow) -> float:
-    if not isinstance(row, MeasuredFigure):  # such a row says who made the machine, not how
-        return SHORTEST_STEP_S / _LEAST_S if row.run.provider == "lab" else 1.0
-    lab = (row.rent or {}).get("lab") or {}
-    return max(1.0, float(lab.get("time_scale") or 1.0))

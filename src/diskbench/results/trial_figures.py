@@ -21,7 +21,7 @@ from diskbench.analysis.sla import FOUND, sla_of
 from diskbench.model.comparison import Metric, block_of
 from diskbench.model.options import access_fields
 from diskbench.model.phase import PhaseKind
-from diskbench.model.run import MeasuredFigure, Run
+from diskbench.model.run import MeasuredRow, Run
 from diskbench.parallel import grouped
 from diskbench.ports import EvidenceStore
 from diskbench.results.run_evidence import Courses, courses_of
@@ -53,7 +53,7 @@ class FigureLine:
     iodepth: int | None
 
     @classmethod
-    def of(cls, row: MeasuredFigure) -> FigureLine:
+    def of(cls, row: MeasuredRow) -> FigureLine:
         """That of a row."""
         return cls(row.step, row.direction, row.rw, row.block_bytes, row.iodepth)
 
@@ -99,7 +99,7 @@ def figures_by_metric(
     evidence: EvidenceStore | None = None,
     *,
     trial_ids: Sequence[str] | None = None,
-    of_row: Callable[[Metric, MeasuredFigure], bool] = lambda _metric, _row: True,
+    of_row: Callable[[Metric, MeasuredRow], bool] = lambda _metric, _row: True,
 ) -> dict[Metric, list[LineFigure]]:
     """The figures of all trials with finished runs that meet `filters`, by metric, oldest first and
     those without a date last. Runs, rows and phases are read once for all metrics. The phases of
@@ -157,7 +157,7 @@ _Steps = tuple[Callable[[str, str, str], Figure | None], Mapping[tuple[str, str]
 direction, and the level of each run of each step."""
 
 
-def _steps(rows: Sequence[MeasuredFigure], courses: Courses) -> _Steps:
+def _steps(rows: Sequence[MeasuredRow], courses: Courses) -> _Steps:
     of_steps = grouped(rows, lambda row: (row.run_id, row.step))
 
     @cache
@@ -169,7 +169,7 @@ def _steps(rows: Sequence[MeasuredFigure], courses: Courses) -> _Steps:
 
 
 def _over_runs(
-    rows: Sequence[MeasuredFigure], of_steps: Mapping[tuple[str, str], Sequence[MeasuredFigure]]
+    rows: Sequence[MeasuredRow], of_steps: Mapping[tuple[str, str], Sequence[MeasuredRow]]
 ) -> Mapping[tuple[str, str], PhaseKind]:
     """The level of each run of each step, as its course over the runs of its trial shows it."""
     series: dict[str, dict[str, list[tuple[int, float, str]]]] = {}
@@ -191,7 +191,7 @@ def _over_runs(
 
 def _line_figure(
     line: FigureLine,
-    rows: Sequence[MeasuredFigure],
+    rows: Sequence[MeasuredRow],
     metric: Metric,
     courses: Courses,
     steps: _Steps,
@@ -235,7 +235,7 @@ def _line_figure(
 
 def _values_of_runs(
     line: FigureLine,
-    rows: Sequence[MeasuredFigure],
+    rows: Sequence[MeasuredRow],
     metric: Metric,
     figure_of: Callable[[str, str, str], Figure | None],
 ) -> list[tuple[str, float, Figure]]:
@@ -245,7 +245,9 @@ def _values_of_runs(
         figure = figure_of(run_id, line.step, line.direction)
         assert figure is not None, "what is loaded did something"
         ordered = sorted(of_run, key=lambda row: row.round or 0)
-        value = of_rounds([row.value for row in ordered], worst_is_high=metric not in _RATES)
+        value = of_rounds(
+            [getattr(row, metric) for row in ordered], worst_is_high=metric not in _RATES
+        )
         rate = {"iops": figure.iops, "bytes_per_s": figure.bytes_per_s}.get(metric)
         results.append((run_id, value if rate is None else rate, figure))
     return results

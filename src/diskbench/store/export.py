@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 import csv
+import io
 import json
 import re
 import tempfile
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from datetime import datetime
 from functools import lru_cache
-from itertools import islice
+from itertools import chain, islice
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal, NamedTuple
+from typing import TYPE_CHECKING, Any, Literal
 
 from diskbench.model.run import AFTER_CLIFF, MEASURED_FIELDS, RUN_FIELDS
 from diskbench.store import schema
@@ -99,13 +100,6 @@ _FORMULA = re.compile(r"\s*[=+\-@\uff0b\uff0d\uff1d\uff20]|[\t\r\n]")
 _NUMBER = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?")
 
 
-class _Written:
-    """A file whose `write` returns what it was given: a line as a csv.writer makes it."""
-
-    def write(self, text: str, /) -> str:
-        return text
-
-
 def csv_lines(rows: Iterable[Mapping[str, Any]], fields: Sequence[str]) -> Iterator[str]:
     """Rows as lines of CSV with a header; None is empty, mappings are JSON, booleans `true` or
     `false`.
@@ -113,10 +107,14 @@ def csv_lines(rows: Iterable[Mapping[str, Any]], fields: Sequence[str]) -> Itera
     Control characters in text are made visible, and text that a spreadsheet would take for a
     formula begins with an apostrophe; numbers stay numbers.
     """
-    writer = csv.writer(_Written(), lineterminator="\n")
-    yield writer.writerow(map(_inert, fields))
-    for row in rows:
-        yield writer.writerow([_cell(row[name]) for name in fields])
+    line = io.StringIO()
+    writer = csv.writer(line, lineterminator="\n")
+    cells = ([_cell(row[name]) for name in fields] for row in rows)
+    for of_line in chain([map(_inert, fields)], cells):
+        writer.writerow(of_line)
+        yield line.getvalue()
+        line.seek(0)
+        line.truncate()
 
 
 def csv_text(rows: Iterable[Mapping[str, Any]], fields: Sequence[str]) -> str:
@@ -142,41 +140,17 @@ def _inert(text: str) -> str:
     return f"'{visible(text)}" if risky else visible(text)
 
 
-class _Family(NamedTuple):
-    """A family of samples: the column that it shows, divided by `scale`."""
-
-    name: str
-    unit: str
-    about: str
-    column: str
-    scale: float = 1.0
-
-
-_STEP = (
-    _Family("diskbench_step_iops", "", "I/O operations per second of a step.", "iops"),
-    _Family(
-        "diskbench_step_throughput_bytes_per_second", "bytes_per_second",
-        "Bytes per second of a step.", "bytes_per_s",
-    ),
-    *(
-        _Family(
-            f"diskbench_step_latency_{short}_seconds", "seconds", f"{words} of a step.",
-            column, NS_PER_S,
-        )
-        for short, words, column in (
-            ("mean", "Mean latency", "lat_mean_ns"),
-            ("p50", "Median latency", "p50_ns"),
-            ("p99", "99th percentile of the latency", "p99_ns"),
-            ("p99_9", "99.9th percentile of the latency", "p99_9_ns"),
-            ("max", "Longest latency", "lat_max_ns"),
-        )
-    ),
-)  # fmt: skip
-_MEASURED = _Family(
-    "diskbench_run_measured_timestamp_seconds", "seconds",
-    "When the run was measured, in Unix time.", "",
-)  # fmt: skip
-_INFO = _Family("diskbench_run", "", "The run behind the figures with the same labels.", "")
+_STEP = {
+    "iops": ("iops", "", "I/O operations per second"),
+    "bytes_per_s": ("throughput_bytes_per_second", "bytes_per_second", "Bytes per second"),
+    "lat_mean_ns": ("latency_mean_seconds", "seconds", "Mean latency"),
+    "p50_ns": ("latency_p50_seconds", "seconds", "Median latency"),
+    "p99_ns": ("latency_p99_seconds", "seconds", "99th percentile of the latency"),
+    "p99_9_ns": ("latency_p99_9_seconds", "seconds", "99.9th percentile of the latency"),
+    "lat_max_ns": ("latency_max_seconds", "seconds", "Longest latency"),
+}
+"""Columns of a step → the end of the name of their family, its unit, and what it is."""
+_Labelled = list[tuple[dict[str, str], float]]
 _WHERE = ("provider", "region", "zone", "instance_type", "disk_type", "disk_gib", "profile")
 _NOT_SHOWN = frozenset({"fill", "canary"})
 
@@ -193,21 +167,24 @@ def metrics_text(rows: Iterable[Mapping[str, Any]], form: MetricsFormat) -> str:
                 newest[key] = row
     runs = {tuple(_labels(row).items()): row for row in sorted(newest.values(), key=_age)}
     lines: list[str] = []
-    for family in _STEP:
+    for column, (end, unit, about) in _STEP.items():
+        scale = NS_PER_S if unit == "seconds" else 1.0
         samples = [
-            (dict(key), row[family.column] / family.scale)
+            (dict(key), row[column] / scale)
             for key, row in newest.items()
-            if row[family.column] is not None
+            if row[column] is not None
         ]
-        lines += _family(family, samples, form)
+        lines += _family(f"diskbench_step_{end}", unit, f"{about} of a step.", samples, form)
     moments = [(dict(key), row["measured_at"]) for key, row in runs.items()]
     dated = [(key, datetime.fromisoformat(at).timestamp()) for key, at in moments if at]
-    lines += _family(_MEASURED, dated, form)
+    name, about = "diskbench_run_measured_timestamp_seconds", "When the run was measured"
+    lines += _family(name, "seconds", f"{about}, in Unix time.", dated, form)
     infos = [
         ({**dict(key), "run_id": row["run_id"], "fio_version": row["fio_version"] or ""}, 1.0)
         for key, row in runs.items()
     ]
-    lines += _family(_INFO, infos, form)
+    about = "The run behind the figures with the same labels."
+    lines += _family("diskbench_run_info", "", about, infos, form)
     return "".join(f"{line}\n" for line in [*lines, *(["# EOF"] if form == "openmetrics" else [])])
 
 
@@ -250,19 +227,18 @@ def _age(row: Mapping[str, Any]) -> tuple[str, str]:
 
 
 def _family(
-    family: _Family, samples: list[tuple[dict[str, str], float]], form: MetricsFormat
+    of_samples: str, unit: str, about: str, samples: _Labelled, form: MetricsFormat
 ) -> Iterator[str]:
-    """Facts (_INFO) are labels of a sample that is 1: a type of OpenMetrics, a gauge of
+    """Facts (`…_info`) are labels of a sample that is 1: a type of OpenMetrics, a gauge of
     Prometheus."""
-    of_samples = f"{family.name}_info" if family is _INFO else family.name
     name, kind = of_samples, "gauge"
-    if family is _INFO and form == "openmetrics":
-        name, kind = family.name, "info"
+    if form == "openmetrics" and name.endswith("_info"):
+        name, kind = name.removesuffix("_info"), "info"
     if samples:
-        yield f"# HELP {name} {_help(family.about, form)}"
+        yield f"# HELP {name} {_help(about, form)}"
         yield f"# TYPE {name} {kind}"
-        if family.unit and form == "openmetrics":
-            yield f"# UNIT {name} {family.unit}"
+        if unit and form == "openmetrics":
+            yield f"# UNIT {name} {unit}"
         yield from (_sample(of_samples, *sample) for sample in samples)
 
 

@@ -4,7 +4,6 @@ kept in the database so that a list reads no evidence, and those that are compar
 from collections import Counter, defaultdict
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
-from typing import Any
 
 import sqlalchemy as sa
 from sqlalchemy.engine import Engine
@@ -12,13 +11,14 @@ from sqlalchemy.engine import Engine
 from diskbench.extras import version
 from diskbench.model.comparison import Metric
 from diskbench.model.result import RunState
-from diskbench.model.run import Headline, MeasuredFigure, Run
+from diskbench.model.run import Headline, MeasuredRow, Run
 from diskbench.store import schema
 from diskbench.store.database import transaction
 from diskbench.store.query import (
     newest_first,
     newest_trials,
     oldest_first,
+    rents_of,
     rows_among,
     rows_of,
     runs_by_id,
@@ -29,13 +29,10 @@ from diskbench.store.where import Filter, where
 _RUN, _ROW, _HEADLINE = schema.run.c, schema.measurement.c, schema.headline.c
 _COLUMNS = ("step", "iops", "bytes_per_s", "kind", "trust")
 _OF_HEADLINE = tuple(_HEADLINE[name] for name in _COLUMNS)
-_OF_ROW = tuple(
-    _ROW[name]
-    for name in (
-        "step_index", "step", "role", "direction", "round", "rw", "block_bytes", "iodepth", "ios",
-        "bytes", "runtime_ns", "iops", "bytes_per_s",
-    )
-)  # fmt: skip
+_OF_FIGURE = (
+    *("step_index", "step", "role", "direction", "round", "rw", "block_bytes", "iodepth"),
+    *("ios", "bytes", "runtime_ns", "iops", "bytes_per_s"),
+)
 _MEASURED = ("measure", "offered")
 _RANDOM = "rand"
 
@@ -127,7 +124,7 @@ def load_figures(
     metrics: Sequence[Metric],
     *,
     trial_ids: Sequence[str] | None = None,
-) -> dict[Metric, list[MeasuredFigure]]:
+) -> dict[Metric, list[MeasuredRow]]:
     """By metric, one row per step, round and direction of each finished run that meets `filters`,
     in order; with `trial_ids` (some hundreds) only of these trials. The runs are read once, and the
     rows of all metrics in one statement.
@@ -135,9 +132,9 @@ def load_figures(
     `rent` is None for a machine that was not rented or is unknown. Fills, canaries, steps without
     I/O and steps without the figure are left out.
     """
-    names = list(dict.fromkeys(metrics))
+    names = list(dict.fromkeys([*_OF_FIGURE, *metrics]))
     query = (
-        sa.select(_RUN.run_id, *(_ROW[name] for name in names), *_OF_ROW)
+        sa.select(_RUN.run_id, *(_ROW[name] for name in names))
         .join_from(schema.run, schema.measurement)
         .where(
             where(filters),
@@ -145,7 +142,7 @@ def load_figures(
             _ROW.scope == "step",
             _ROW.role.in_(_MEASURED),
             sa.or_(_ROW.ios.is_(None), _ROW.ios > 0),
-            sa.or_(*(_ROW[name] > 0 for name in names)),
+            sa.or_(*(_ROW[name] > 0 for name in metrics)),
         )
         .order_by(*oldest_first(), _ROW.step_index, _ROW.position)
     )
@@ -154,20 +151,15 @@ def load_figures(
     rows = rows_of(database, query)
     runs = runs_by_id(database, list(dict.fromkeys(row[0] for row in rows)))
     rents = rents_of(database, list(dict.fromkeys(run.trial_id for run in runs.values())))
-    figures: dict[Metric, list[MeasuredFigure]] = {name: [] for name in names}
-    for run_id, *of_row in rows:
-        run, shared = runs[run_id], of_row[len(names) :]
-        for name, value in zip(names, of_row, strict=False):
-            if value is not None and value > 0:
-                figures[name].append(MeasuredFigure(run, rents[run.trial_id], *(*shared, value)))
+    figures: dict[Metric, list[MeasuredRow]] = {name: [] for name in metrics}
+    for run_id, *values in rows:
+        run = runs[run_id]
+        columns = dict(zip(names, values, strict=True))
+        row = MeasuredRow(run=run, rent=rents[run.trial_id], **columns)
+        for name, of_metric in figures.items():
+            if (columns[name] or 0) > 0:
+                of_metric.append(row)
     return figures
-
-
-def rents_of(database: Engine, trial_ids: Sequence[str]) -> dict[str, Mapping[str, Any] | None]:
-    """What was to be rented for each trial, as typed."""
-    trial = schema.trial.c
-    query = sa.select(trial.trial_id, trial.rent)
-    return dict(map(tuple, rows_among(database, query, trial.trial_id, trial_ids)))
 
 
 def finished_trials(database: Engine, filters: Sequence[Filter]) -> list[tuple[str, str]]:

@@ -52,27 +52,14 @@ Left = tuple[Path, str]
 """A file that was found and is not imported, and why."""
 
 
-@dataclass(frozen=True)
-class ImportSet:
-    """The sources of one import in order, and the files that are not imported."""
-
-    sources: tuple[ImportSource, ...]
-    left_out: tuple[Left, ...]
+_Report = tuple[tuple[NamedLogs, ...], tuple[int, ...]]
+"""The logs that a report of fio names, and its steps in order. A file of several runs has neither:
+of which of them a log is, nothing says."""
 
 
-@dataclass(frozen=True)
-class _Report:
-    """The logs that a report of fio names; `groups` are its steps in order. A file of several runs
-    has neither: of which of them a log is, nothing says."""
-
-    path: Path
-    named: tuple[NamedLogs, ...]
-    groups: tuple[int, ...]
-
-
-def read_sources(paths: Sequence[Path]) -> ImportSet:
-    """The sources of one import, each log assigned to its JSON. Folders are searched recursively.
-    Raises InvalidValue naming a file."""
+def read_sources(paths: Sequence[Path]) -> tuple[list[ImportSource], list[Left]]:
+    """The sources of one import in order, each log assigned to its JSON, and the files that are not
+    imported. Folders are searched recursively. Raises InvalidValue naming a file."""
     left_out: list[Left] = []
     typed, in_folders = _listed(paths)
     contents: dict[Path, bytes] = {}
@@ -92,10 +79,10 @@ def read_sources(paths: Sequence[Path]) -> ImportSet:
         for path in _siblings(fio)
         if log_name(path.name) and path.is_file() and path not in logs
     ]
-    owner: dict[Path, tuple[_Report, int]] = {}
+    owner: dict[Path, tuple[Path, int]] = {}
     alone: list[Path] = []
     for log in (*logs, *near):
-        mine = [document for document in fio.values() if document.path.parent == log.parent]
+        mine = {path: report for path, report in fio.items() if path.parent == log.parent}
         owned, why = _owner(log, mine, searched=log in near)
         if owned:
             owner[log] = owned
@@ -111,9 +98,9 @@ def read_sources(paths: Sequence[Path]) -> ImportSet:
         places = {
             log: place
             for log, (document, place) in owner.items()
-            if document.path == path and log in contents
+            if document == path and log in contents
         }
-        several = path in fio and len(fio[path].groups) > 1
+        several = path in fio and len(fio[path][1]) > 1
         source = _source(path, result, places, contents, several=several)
         if job_file := beside.get(path):
             source = replace(source, beside={job_file.name: job_files[job_file]})
@@ -128,7 +115,7 @@ def read_sources(paths: Sequence[Path]) -> ImportSet:
     if not sources:
         names = ", ".join(map(str, paths))
         raise InvalidValue(f"{names}: holds nothing that can be imported", advice=IMPORTABLE)
-    return ImportSet(tuple(sources), tuple(left_out))
+    return sources, left_out
 
 
 def _listed(paths: Sequence[Path]) -> tuple[list[Path], list[Path]]:
@@ -282,40 +269,39 @@ def _report(path: Path, kind: str, data: bytes) -> _Report:
     except FioOutputUnreadable as error:
         raise InvalidValue(error.message, advice=error.advice) from error
     if len(outputs) > 1:
-        return _Report(path, (), ())
+        return (), ()
     groups = tuple(sorted({job.group for job in outputs[0].jobs}))
-    return _Report(path, named_logs(outputs[0]), groups)
+    return named_logs(outputs[0]), groups
 
 
 def _owner(
-    log: Path, mine: Sequence[_Report], *, searched: bool
-) -> tuple[tuple[_Report, int] | None, str]:
+    log: Path, mine: Mapping[Path, _Report], *, searched: bool
+) -> tuple[tuple[Path, int] | None, str]:
     """The JSON of a log in the same folder, with the index of its step; or why there is none."""
     name = log_name(log.name)
     assert name is not None
     naming = [
-        (document, group)
-        for document in mine
-        if (group := group_of(name, document.named)) is not None
+        (path, groups.index(group))
+        for path, (named, groups) in mine.items()
+        if (group := group_of(name, named)) is not None
     ]
     if len(naming) > 1:
-        naming = [pair for pair in naming if _stem(pair[0].path) == name.prefix] or naming
+        naming = [pair for pair in naming if _stem(pair[0]) == name.prefix] or naming
     if len(naming) == 1:
-        owner, group = naming[0]
-        return (owner, owner.groups.index(group)), ""
+        return naming[0], ""
     if naming:
-        names = ", ".join(named_by.path.name for named_by, _ in naming)
+        names = ", ".join(path.name for path, _ in naming)
         return None, f"several files name it: {names}"
-    silent = [document for document in mine if not document.named and len(document.groups) == 1]
-    of_name = [document for document in silent if name.prefix == _stem(document.path)]
+    silent = [path for path, (named, groups) in mine.items() if not named and len(groups) == 1]
+    of_name = [path for path in silent if name.prefix == _stem(path)]
     if name.prefix and len(of_name) == 1:
         return (of_name[0], 0), ""
     others = {path for path in _siblings([log]) if path.suffix == ".json"} if searched else set()
-    if silent and len(mine) == 1 and others <= {mine[0].path}:
+    if silent and len(mine) == 1 and others <= mine.keys():
         return (silent[0], 0), ""
-    if mine and not any(document.groups for document in mine):
-        why = f"{mine[0].path.name} beside it holds several runs, and the log names none of them"
-        return None, why
+    if mine and not any(groups for _, groups in mine.values()):
+        first = next(iter(mine)).name
+        return None, f"{first} beside it holds several runs, and the log names none of them"
     return None, "no job of a JSON file beside it names it"
 
 

@@ -1,7 +1,7 @@
 """Finding runs and their rows: filters by any field, ids and short ids, names."""
 
 import json
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -221,7 +221,22 @@ def find_measurements(
     )
     rows = rows_of(database, query)
     runs = runs_by_id(database, list({row[0] for row in rows}))
-    return [MeasuredRow(runs[run_id], *row) for run_id, *row in rows]
+    rents = rents_of(database, {run.trial_id for run in runs.values()})
+    return [
+        MeasuredRow(
+            run=(run := runs[run_id]),
+            rent=rents[run.trial_id],
+            **dict(zip(MEASURED_FIELDS, values, strict=True)),
+        )
+        for run_id, *values in rows
+    ]
+
+
+def rents_of(database: Engine, trial_ids: Iterable[str]) -> dict[str, Mapping[str, Any] | None]:
+    """What was to be rented for each trial, as typed."""
+    trial = schema.trial.c
+    query = sa.select(trial.trial_id, trial.rent)
+    return dict(map(tuple, rows_among(database, query, trial.trial_id, trial_ids)))
 
 
 def newest_matrix_named(database: Engine, name: str) -> str | None:

@@ -3,7 +3,6 @@ went; those of steps are in step_rows.py. Every function but `add_timing` is ide
 transaction, and raises StoreUnavailable when the database fails."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any
 
 import sqlalchemy as sa
@@ -223,18 +222,6 @@ def left_empty(database: Engine, run_ids: Sequence[str]) -> tuple[tuple[str, ...
     return tuple(sorted(trials)), tuple(sorted(campaigns))
 
 
-@dataclass(frozen=True, slots=True)
-class SavedProgress:
-    """The progress of an unfinished run: its step, and fio's last status (None: none yet)."""
-
-    run_id: str
-    step_index: int
-    step: str
-    round: int | None
-    tick: Mapping[str, Any] | None
-    updated_at: str
-
-
 def save_progress(
     database: Engine,
     run_id: str,
@@ -257,12 +244,17 @@ def save_progress(
         upsert(connection, schema.progress, [row])
 
 
-def progress_of_trials(database: Engine, trial_ids: Sequence[str]) -> dict[str, SavedProgress]:
+Progress = tuple[str, Mapping[str, Any] | None, str]
+"""The step of an unfinished run, fio's last status (None: none yet), and when that was written."""
+
+
+def progress_of_trials(database: Engine, trial_ids: Sequence[str]) -> dict[str, Progress]:
     """The last known progress of the newest run of each trial that has any."""
-    progress, run = schema.progress, schema.run
-    query = sa.select(run.c.trial_id, progress).join(run, run.c.run_id == progress.c.run_id)
-    query = query.where(run.c.trial_id.in_(trial_ids)).order_by(progress.c.updated_at)
-    return {trial_id: SavedProgress(*row) for trial_id, *row in fetch(database, query)}
+    progress, run = schema.progress.c, schema.run.c
+    query = sa.select(run.trial_id, progress.step, progress.tick, progress.updated_at)
+    query = query.join_from(schema.run, schema.progress, run.run_id == progress.run_id)
+    query = query.where(run.trial_id.in_(trial_ids)).order_by(progress.updated_at)
+    return {trial_id: (step, tick, at) for trial_id, step, tick, at in fetch(database, query)}
 
 
 def add_timing(database: Engine, trial_id: str, seconds: Mapping[str, float]) -> None:

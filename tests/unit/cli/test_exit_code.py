@@ -1,9 +1,8 @@
 import pytest
-from tests.rigs.plans import make_plan
 
 from diskbench import errors
 from diskbench.cli.foreground import exit_code
-from diskbench.engine.matrix.run_cells import TrialEnding
+from diskbench.engine.matrix.cells import TrialEnding
 from diskbench.model.outcome import RunEnd, problem_of
 
 
@@ -20,10 +19,10 @@ def ended(*states):
         ({"suspended": ValueError("a fault")}, 1),
         ({"suspended": errors.ConnectionLost("away")}, 1),
         ({"suspended": errors.ConnectionLost("away"), "stopped": True}, 130),
-        ({"end": ended("failed"), "refused": problem_of(errors.AccessDenied("expired"))}, 2),
-        ({"end": ended("failed"), "refused": problem_of(errors.NoCapacity("none"))}, 1),
+        ({"end": ended("failed"), "problem": problem_of(errors.AccessDenied("expired"))}, 2),
+        ({"end": ended("failed"), "problem": problem_of(errors.NoCapacity("none"))}, 1),
         ({"end": ended("done"), "not_released": errors.ReleaseFailed("left")}, 3), ({}, 1),
     ],
 )  # fmt: skip
 def test_the_exit_code_tells_what_costs_most(how, code):
-    assert exit_code(TrialEnding(make_plan(), **how)) == code
+    assert exit_code(TrialEnding("t1", **how)) == code

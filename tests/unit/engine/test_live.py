@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from tests.unit.engine.test_redaction import CLOUDS, exchanges
 
-from diskbench.engine.live import Typed, recording_of
+from diskbench.engine.live import recording_of
 from diskbench.model.finding import Finding
 from diskbench.model.options import own_options
 from diskbench.plugins import plugin
@@ -25,10 +25,9 @@ def findings(value: str) -> list[Finding]:
     return [Finding(check="dry run", where="there", state="problem", told=told, advice=value)]
 
 
-def shown(provider: str, value: str, typed: Typed) -> str:
-    return recording_of(
-        provider, exchanges(value), findings(value), typed
-    ).model_dump_json()  # fmt: skip
+def shown(provider: str, value: str, *words: str, **options: str) -> str:
+    made = recording_of(provider, exchanges(value), findings(value), words, options)
+    return made.model_dump_json()
 
 
 @pytest.mark.parametrize("provider", CLOUDS)
@@ -36,7 +35,7 @@ def shown(provider: str, value: str, typed: Typed) -> str:
 def test_no_secret_of_the_environment_is_in_it(provider: str, secret: str, data) -> None:
     name = data.draw(st.sampled_from(plugin(provider).redaction.variables))
     with patch.dict(os.environ, {name: secret}):
-        text = shown(provider, secret, Typed(("--provider", provider, "--live"), {}))
+        text = shown(provider, secret, "--provider", provider, "--live")
     assert not [
         form for form in (secret, quote(secret, safe=""), json.dumps(secret)) if form in text
     ]
@@ -53,7 +52,7 @@ def test_no_account_and_no_private_option_that_was_typed_is_in_it(provider, name
     flag = flags.get(option, f"--{option.replace('_', '-')}")
     joined = data.draw(st.booleans())
     words = (f"{flag}={name}",) if joined else (flag, name)
-    text = shown(provider, name, Typed(("--live", *words), {option: name}))
+    text = shown(provider, name, "--live", *words, **{option: name})
     assert f'"{name}"' not in text
     assert f" {name} " not in text
     assert f"={name}" not in text
@@ -65,7 +64,7 @@ def test_no_account_and_no_private_option_that_was_typed_is_in_it(provider, name
 def test_no_value_of_a_label_and_no_secret_one_is_in_it(provider, value, pair, joined) -> None:
     flag, key = pair.split()
     words = (f"{flag}={key}={value}",) if joined else (flag, f"{key}={value}")
-    text = shown(provider, value, Typed(("--live", *words, "--set", "runtime=1"), {}))
+    text = shown(provider, value, "--live", *words, "--set", "runtime=1")
     assert f'"{value}"' not in text
     assert f"={value}" not in text
     assert f"{key}=" in text
@@ -74,6 +73,6 @@ def test_no_value_of_a_label_and_no_secret_one_is_in_it(provider, value, pair, j
 
 @given(value=st.text(string.printable, min_size=1, max_size=3))
 def test_a_short_label_is_left_out_of_the_flags_too(value) -> None:
-    flags = recording_of(CLOUDS[0], [], [], Typed(("--label", f"pw={value}"), {})).flags
+    flags = recording_of(CLOUDS[0], [], [], ("--label", f"pw={value}"), {}).flags
     assert flags[0] == "--label"
     assert flags[1].startswith("pw=private-")

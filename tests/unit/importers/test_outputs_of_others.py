@@ -18,11 +18,11 @@ KIB = 2**10
 
 
 def test_a_folder_of_bench_fio_gives_each_json_its_logs():
-    found = read_sources([CASES / "fio_plot/FLOPPY"])
-    (source,) = found.sources
+    sources, left_out = read_sources([CASES / "fio_plot/FLOPPY"])
+    (source,) = sources
     assert source.name == "read-1-1.json"
     assert list(source.logs) == ["read-iodepth-1-numjobs-1_iops.1.log"]
-    assert [path.name for path, _ in found.left_out] in ([], ["README.md"])
+    assert [path.name for path, _ in left_out] in ([], ["README.md"])
     run = read_imported(source.data, name=source.name).runs[0]
     (row,) = (r for s in run.steps for r in s.measurements if r.scope == "step")
     # 360 I/Os of 4 KiB are the 1,440 KiB of a floppy, in 114.153 s

@@ -306,9 +306,10 @@ def test_a_load_that_is_carried_has_no_reason():
 
 def hours(*rates):
     """A record of an hour a rate, from a Tuesday on."""
+    begin = 1_794_873_600.0
     samples = tuple(
-        Sample(1_794_873_600.0 + 3600 * n, 3600.0, rate * 0.7, rate * 0.3, rate * 2867, rate * 1229)
-        for n, rate in enumerate(rates)
+        Sample(begin + 3600 * n, rate * 0.7, rate * 0.3, rate * 2867, rate * 1229, seconds=3600.0)
+        for n, rate in enumerate(rates, 1)
     )
     return Recorded("sda", samples, is_dated=True)
 
@@ -334,7 +335,7 @@ class TestRecorded:
 
     def test_its_time_is_told_without_a_calendar(self):
         undated = replace(self.RECORD, is_dated=False)
-        samples = tuple(replace(s, at_s=s.at_s - 1_794_873_600) for s in undated.samples)
+        samples = tuple(replace(s, end_s=s.end_s - 1_794_873_600) for s in undated.samples)
         path = path_of(limits("aws", "gp2", 200))
         assert "2 h 38 min to 4 h (" in why(path, recorded(replace(undated, samples=samples), 200))
 

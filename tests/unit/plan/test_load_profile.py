@@ -19,7 +19,7 @@ def record(*samples):
     return Recorded(
         "sda",
         tuple(
-            Sample(60.0 * n, 60.0, r, w, r * size, w * size)
+            Sample(60.0 * n, r, w, r * size, w * size, seconds=60.0)
             for n, (r, w, size) in enumerate(samples)
         ),
         is_dated=False,

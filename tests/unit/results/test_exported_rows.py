@@ -1,6 +1,6 @@
 """Rows for other programs: which of them a cliff lies in; what was judged, as a frame."""
 
-from dataclasses import fields, replace
+from dataclasses import replace
 
 import polars as pl
 import pytest
@@ -28,14 +28,13 @@ def course(*, rounds, phases=FELL):
 
 
 def row(ios, *, direction="read", round_=None, seconds=180, scope="step"):
-    nothing = dict.fromkeys(one.name for one in fields(MeasuredRow))
     known = {
         "run": bare_run(run_id="r"), "step": "read", "step_index": 0, "round": round_,
         "scope": scope, "direction": direction, "ios": ios, "bytes": ios * 4096,
         "runtime_ns": seconds * 10**9, "iops": ios / seconds, "bytes_per_s": ios * 4096 / seconds,
         "lat_mean_ns": 5.0, "p99_ns": 9, "quantiles_of": "lat",
     }  # fmt: skip
-    return MeasuredRow(**nothing | known)
+    return MeasuredRow(**known, role="measure", rw=None, block_bytes=None, iodepth=None)
 
 
 @pytest.fixture

@@ -25,7 +25,7 @@ def judged(tmp_path):
         path = tmp_path / "report.txt"
         path.write_text(report)
         labels = {"as_disk": "aws:gp3:100"} | hint
-        read = list(imported(database, evidence, read_sources([path]).sources, labels, "0"))
+        read = list(imported(database, evidence, read_sources([path])[0], labels, "0"))
         runs = [find_run(database, one.manifest.run_id) for one in read]
         return trial_verdicts(database, evidence, runs, books=SHIPPED)
 

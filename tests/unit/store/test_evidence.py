@@ -157,7 +157,7 @@ def test_import_and_rebuild_call_a_bucket_several_times_at_once(
     away = parallel_evidence.is_away(store)
     files = [gobonniego(tmp_path / f"{n}.json", runs=RUNS, first=n * RUNS) for n in range(FILES)]
     with watched(monkeypatch, "put") as puts:
-        done = list(imported(database, store, read_sources(files).sources, {}, "0"))
+        done = list(imported(database, store, read_sources(files)[0], {}, "0"))
     assert len(done) == len({run.manifest.run_id for run in done}) == RUNS * FILES
     before = find_runs(database)
     with watched(monkeypatch, "get") as gets:
@@ -170,7 +170,7 @@ def test_import_and_rebuild_call_a_bucket_several_times_at_once(
 def test_the_same_file_twice_in_one_import_is_one_run(store, database, tmp_path):
     one = gobonniego(tmp_path / "one.json", runs=RUNS)
     other = gobonniego(tmp_path / "other.json", runs=RUNS)
-    done = list(imported(database, store, read_sources([one, other]).sources, {}, "0"))
+    done = list(imported(database, store, read_sources([one, other])[0], {}, "0"))
     assert len({run.manifest.run_id for run in done}) == RUNS == len(find_runs(database))
 
 

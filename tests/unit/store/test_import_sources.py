@@ -39,11 +39,11 @@ def place(folder, **files):
 
 
 def joined(found):
-    return {source.name: sorted(source.logs) for source in found.sources}
+    return {source.name: sorted(source.logs) for source in found[0]}
 
 
 def names(found):
-    return sorted(path.name for path, _ in found.left_out)
+    return sorted(path.name for path, _ in found[1])
 
 
 def test_a_json_alone_has_the_logs_beside_it_that_it_names(tmp_path):
@@ -92,7 +92,7 @@ def test_a_log_that_two_results_name_is_left_unless_one_has_its_name(tmp_path):
     place(tmp_path, **{"a.json": one, "b.json": two, "fio_bw.1.log": WINDOWS})
     found = read_sources([tmp_path])
     assert joined(found) == {"a.json": [], "b.json": []}
-    assert "a.json, b.json" in found.left_out[0][1]
+    assert "a.json, b.json" in found[1][0][1]
     place(tmp_path, **{"fio.json": one})
     assert joined(read_sources([tmp_path]))["fio.json"] == ["fio_bw.1.log"]
 
@@ -111,11 +111,11 @@ def test_a_result_that_names_no_log_has_those_beside_it_if_it_is_alone(tmp_path)
 def test_logs_that_belong_to_nothing_are_a_run_and_a_folder_of_them_one_a_prefix(tmp_path):
     place(tmp_path / "one", **{"x_bw.1.log": WINDOWS, "x_iops.1.log": WINDOWS})
     place(tmp_path / "two", **{"x_bw.1.log": WINDOWS})
-    assert len(read_sources([tmp_path]).sources) == 2
+    assert len(read_sources([tmp_path])[0]) == 2
     place(tmp_path, **{"a.json": document(("a", 0, {"write_bw_log": "a"})), "q_bw.1.log": WINDOWS})
     found = read_sources([tmp_path / "a.json", tmp_path / "q_bw.1.log"])
     assert joined(found) == {"a.json": [], "q_bw.1.log": []}
-    assert found.left_out == ()
+    assert found[1] == []
 
 
 def test_steps_of_one_file_have_their_own_logs(evidence, tmp_path):
@@ -134,7 +134,7 @@ def test_a_damaged_log_that_was_found_is_left_and_an_empty_one_is_joined(tmp_pat
     for path in (tmp_path, tmp_path / "a.json"):
         found = read_sources([path])
         assert joined(found) == {"a.json": ["a_slat.1.log"]}
-        assert "line 4 is not a row of a fio log" in found.left_out[0][1]
+        assert "line 4 is not a row of a fio log" in found[1][0][1]
     with pytest.raises(InvalidValue, match="line 4"):
         read_sources([tmp_path / "a.json", tmp_path / "a_bw.1.log"])
 
@@ -145,7 +145,7 @@ def test_a_log_beside_that_is_too_large_is_left_and_a_typed_one_refused(tmp_path
     monkeypatch.setattr(import_sources, "IMPORT_BYTES", len(text) + 100)
     found = read_sources([tmp_path / "a.json"])
     assert joined(found) == {"a.json": []}
-    assert "holds more than" in found.left_out[0][1]
+    assert "holds more than" in found[1][0][1]
     with pytest.raises(InvalidValue, match="holds more than"):
         read_sources([tmp_path / "a.json", tmp_path / "a_bw.1.log"])
 
@@ -176,7 +176,7 @@ def test_a_job_file_beside_a_report_says_what_the_report_leaves_out(
 ):
     (tmp_path / "j.txt").write_text(text([Told(name="r", depth=8)], [Disk(reads=180_000)]))
     (tmp_path / "j.fio").write_text(job_file)
-    (source,) = read_sources([tmp_path / "j.txt"]).sources
+    (source,) = read_sources([tmp_path / "j.txt"])[0]
     (run,) = source.parsed.runs
     assert said in run.reports
     assert (source.job_file == "j.fio") is bool(said)
@@ -191,13 +191,13 @@ HDPARM = "/dev/sda:\n Timing buffered disk reads: 1500 MB in  3.00 seconds = 500
 
 def test_a_file_of_several_tools_gives_the_figures_of_each(tmp_path):
     file = place(tmp_path, **{"log.txt": DD + HDPARM + text([Told()], [Disk(reads=180_000)])})
-    sources = read_sources([file / "log.txt"]).sources
+    sources = read_sources([file / "log.txt"])[0]
     assert sorted(source.parsed.kind for source in sources) == ["dd", "fio-text", "hdparm"]
     assert [source.is_further for source in sources] == [False, True, True]
 
 
 def test_what_cannot_be_read_of_a_file_of_several_tools_is_named(tmp_path):
     broken = DD.replace("2.14748", "99999999999")
-    (source,) = read_sources([place(tmp_path, **{"log.txt": broken + HDPARM}) / "log.txt"]).sources
+    (source,) = read_sources([place(tmp_path, **{"log.txt": broken + HDPARM}) / "log.txt"])[0]
     assert "dd" in source.parsed.runs[0].reports
     assert "left out" in source.parsed.runs[0].reports

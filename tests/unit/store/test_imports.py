@@ -157,7 +157,7 @@ def test_each_file_is_parsed_once_and_all_rows_come_after_the_evidence(
     counted(monkeypatch, calls, archive, "list_runs")
     counted(monkeypatch, calls, evidence, "settle")
     counted(monkeypatch, calls, imports, "write_runs")
-    done = list(imported(database, evidence, read_sources(files).sources, {}, "0"))
+    done = list(imported(database, evidence, read_sources(files)[0], {}, "0"))
     assert len(done) == 2 * RUNS
     assert Counter(calls) == {"read_imported": 2, "list_runs": 1, "settle": 1, "write_runs": 1}
     assert calls.index("settle") < calls.index("write_runs")
@@ -170,11 +170,11 @@ def test_each_file_is_parsed_once_and_all_rows_come_after_the_evidence(
 def test_the_same_files_again_are_the_same_runs_whatever_they_are_called(
     database, evidence, files, tmp_path
 ):
-    sources = read_sources(files).sources
+    sources = read_sources(files)[0]
     first = [one.manifest.run_id for one in imported(database, evidence, sources, {}, "0")]
     again = tmp_path / "again.csv"
     again.write_bytes(files[0].read_bytes())
-    sources = read_sources([again, files[1]]).sources
+    sources = read_sources([again, files[1]])[0]
     assert [one.manifest.run_id for one in imported(database, evidence, sources, {}, "0")] == first
     assert len(find_runs(database)) == 2 * RUNS
 
@@ -183,6 +183,6 @@ def test_rows_are_written_in_batches_whose_files_are_whole(database, evidence, f
     calls: list[str] = []
     counted(monkeypatch, calls, imports, "write_runs")
     monkeypatch.setattr(imports, "_ROWS_AT_ONCE", 10)
-    list(imported(database, evidence, read_sources(files).sources, {}, "0"))
+    list(imported(database, evidence, read_sources(files)[0], {}, "0"))
     assert len(calls) == 2
     assert len(find_runs(database)) == 2 * RUNS

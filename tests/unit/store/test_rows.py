@@ -165,7 +165,7 @@ def test_progress_is_one_row_that_goes_with_the_end(saved):
     for elapsed in (1.0, 2.0):
         tick = {"elapsed_s": elapsed}
         rows.save_progress(saved, RUN_IDS[0], step_index=0, step="read", tick=tick)
-    assert rows.progress_of_trials(saved, [TRIAL_ID])[TRIAL_ID].tick == {"elapsed_s": 2.0}
+    assert rows.progress_of_trials(saved, [TRIAL_ID])[TRIAL_ID][:2] == ("read", {"elapsed_s": 2.0})
     rows.end_run(saved, RUN_IDS[0], "done", None, started_at=None, finished_at=FINISHED)
     assert rows.progress_of_trials(saved, [TRIAL_ID]) == {}
 

@@ -29,7 +29,6 @@ from diskbench.engine.durable import schedules as clocks
 from diskbench.engine.durable.schedules import JsonSerializer
 from diskbench.engine.matrix.cells import LiveCells
 from diskbench.errors import MeasurementFailed, Suspended
-from diskbench.model.base import Frozen
 from diskbench.model.outcome import Outcome, Problem, RunEnd, problem_of
 from diskbench.model.result import RunState, StepResult
 from diskbench.model.spec import Plan
@@ -51,14 +50,6 @@ def _stations() -> LiveCells:
     return _bound_cells
 
 
-class _Begun(Frozen):
-    """A cell up to its first measurement; `prepared` is None where its machine is not there, for
-    the problem in `ready`."""
-
-    ready: Outcome
-    prepared: Outcome | None = None
-
-
 def is_over(state: str) -> bool:
     """Whether a workflow in this state, as DBOS names it, ended. Its cell was settled before,
     unless a fault prevented it."""
@@ -73,23 +64,25 @@ def cell(trial_id: str) -> None:
     ended. That row is the checkpoint of the settling: a settled cell is not settled again."""
     cells = _stations()
     with working_on(trial_id):
-        begun = _Begun.model_validate(DBOS.run_step({"name": "begin_cell"}, _begin, trial_id))
-        if begun.prepared is None:
-            cells.settle(trial_id, None, begun.ready.problem)
+        begun = DBOS.run_step({"name": "begin_cell"}, _begin, trial_id)
+        ready, *prepared = map(Outcome.model_validate, begun)
+        if prepared:
+            cells.settle(trial_id, _run_trial(trial_id, prepared[0]), None)
         else:
-            cells.settle(trial_id, _run_trial(trial_id, begun.prepared), None)
+            cells.settle(trial_id, None, ready.problem)
 
 
-def _begin(trial_id: str) -> _Begun:
+def _begin(trial_id: str) -> list[Outcome]:
     """Open, rent and prepare. Each finds what it made before, so one checkpoint is enough for all:
-    it keeps what the preparation was, which only its first call knows."""
+    it keeps what the preparation was, which only its first call knows. It has only the first
+    outcome where the machine is not there."""
     cells = _stations()
     ready = cells.open(trial_id)
     if ready.state == "done":
         ready = cells.rent(trial_id)
     if ready.state != "done":
-        return _Begun(ready=ready)
-    return _Begun(ready=ready, prepared=cells.trials.prepare(cells.plan(trial_id)))
+        return [ready]
+    return [ready, cells.trials.prepare(cells.plan(trial_id))]
 
 
 def _run_trial(trial_id: str, ready: Outcome) -> tuple[RunEnd, ...]:

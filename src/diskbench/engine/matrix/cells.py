@@ -57,22 +57,17 @@ _NOT_KEPT = Problem(
 
 
 @dataclass(frozen=True)
-class CellEnding:
-    """How a cell ended in this process: the end of its runs, or why they never began; and why its
-    machine could not be given back."""
+class TrialEnding:
+    """How a trial ended in this process: the end of its runs, or why they never began; why its
+    machine could not be given back; or what suspended it, for another process to resume it."""
 
     trial_id: str
     end: tuple[RunEnd, ...] | None = None
     problem: Problem | None = None
     not_released: ReleaseFailed | None = None
-
-    def never_began(self, plan: Plan) -> tuple[RunEnd, ...]:
-        """The end of the runs of a trial that was not measured, for the reason `problem`."""
-        state = _end_state(self.problem)
-        return tuple(
-            RunEnd(run_id=run_id, run_index=index, state=state, problem=self.problem)
-            for index, run_id in enumerate(plan.run_ids)
-        )
+    suspended: BaseException | None = None
+    stopped: bool = False
+    """Whether it was asked to stop before it was suspended."""
 
 
 @dataclass
@@ -83,7 +78,7 @@ class LiveCells:
     session: Session
     stop: Stop
     watcher: Watcher
-    over: Callable[[CellEnding], None]
+    over: Callable[[TrialEnding], None]
     waits: bool = True
     too_long: dict[str, Problem] = field(default_factory=dict)
     """The problem to record for each trial that was stopped because it took too long."""
@@ -121,7 +116,7 @@ class LiveCells:
         self, trial_id: str, end: tuple[RunEnd, ...] | None, problem: Problem | None
     ) -> None:
         """Release everything, and write into the cell's row how it ended or when it is retried."""
-        ending = CellEnding(trial_id, end, problem)
+        ending = TrialEnding(trial_id, end, problem)
         try:
             ending = self.retry.through(
                 trial_id,
@@ -136,7 +131,7 @@ class LiveCells:
             self.plans.pop(trial_id, None)
         self.over(ending)
 
-    def _unsettled(self, ending: CellEnding, why: str) -> CellEnding:
+    def _unsettled(self, ending: TrialEnding, why: str) -> TrialEnding:
         """The ending of a cell whose release could not be tried."""
         self.watcher.note(ending.trial_id, why)
         plan = self.plans.get(ending.trial_id)
@@ -201,7 +196,7 @@ class LiveCells:
         self.watcher.measuring(plan)
         return Outcome(state="done")
 
-    def _settle(self, ending: CellEnding) -> CellEnding:
+    def _settle(self, ending: TrialEnding) -> TrialEnding:
         database, trial_id = self.session.database, ending.trial_id
         row = cell_of_trial(database, trial_id)
         if row is None or row.state not in LIVE or row.owner != self.session.executor_id:
@@ -238,7 +233,7 @@ class LiveCells:
         self,
         row: CellRow,
         campaign: CampaignRow,
-        ending: CellEnding,
+        ending: TrialEnding,
         measured: tuple[Plan | None, Mapping[str, Sequence[StepResult]]],
     ) -> None:
         """Write into the row of a matrix's cell how it ended, or when it is tried again. `measured`
@@ -295,8 +290,17 @@ def _is_done(end: tuple[RunEnd, ...] | None) -> bool:
     return end is not None and {run.state for run in end} == {"done"}
 
 
-def _end_state(problem: Problem | None) -> RunState:
-    return "interrupted" if problem is not None and problem.is_stop else "failed"
+def _end_state(problem: Problem) -> RunState:
+    return "interrupted" if problem.is_stop else "failed"
+
+
+def never_began(plan: Plan, problem: Problem) -> tuple[RunEnd, ...]:
+    """The end of the runs of a trial that was not measured, for the reason `problem`."""
+    state = _end_state(problem)
+    return tuple(
+        RunEnd(run_id=run_id, run_index=index, state=state, problem=problem)
+        for index, run_id in enumerate(plan.run_ids)
+    )
 
 
 def plan_cell(session: Session, row: CellRow) -> Plan:

@@ -14,35 +14,21 @@ wait (engine/trial/stop.py).
 import logging
 import threading
 from collections.abc import Callable, Collection, Sequence
-from dataclasses import dataclass
+from dataclasses import replace
 
 from diskbench.engine.durable import cells as durable
-from diskbench.engine.matrix.cells import CellEnding, LiveCells
+from diskbench.engine.matrix.cells import LiveCells, TrialEnding, never_began
 from diskbench.engine.processes import silent_s
 from diskbench.engine.session import Session
 from diskbench.engine.trial.stop import Stop
 from diskbench.engine.work import prolong
-from diskbench.errors import InvalidValue, ReleaseFailed, RentalFailed, StoreUnavailable, Suspended
+from diskbench.errors import InvalidValue, RentalFailed, StoreUnavailable, Suspended
 from diskbench.model.campaign import CellRow
-from diskbench.model.outcome import Problem, RunEnd, problem_of
+from diskbench.model.outcome import Problem, problem_of
 from diskbench.model.spec import Plan
 from diskbench.ports import Watcher
 from diskbench.store.campaigns import asked_to_stop, claim_cell
 from diskbench.store.database_errors import as_unavailable
-
-
-@dataclass
-class TrialEnding:
-    """How a trial ended in this process: finished, or suspended for another process to resume."""
-
-    plan: Plan
-    end: tuple[RunEnd, ...] | None = None
-    suspended: BaseException | None = None
-    stopped: bool = False
-    """Whether it was asked to stop before it was suspended."""
-    refused: Problem | None = None
-    """Why its runs never began: its machine could not be rented."""
-    not_released: ReleaseFailed | None = None
 
 
 def execute(
@@ -52,54 +38,57 @@ def execute(
     stop: Stop,
     *,
     take_over: bool = False,
-) -> list[TrialEnding]:
+) -> list[tuple[Plan, TrialEnding]]:
     """Run the cells of `plans`, whose rows are saved and owned by this process, to their end or
     suspension; machines of drafts are rented first.
 
-    Returns one report per plan, in order. `take_over` continues cells that another process began.
+    Returns each plan, as it was measured, with its ending, in order. `take_over` continues cells
+    that another process began.
     """
-    settled: list[CellEnding] = []
+    settled: list[TrialEnding] = []
+    suspended: dict[str, TrialEnding] = {}
     own = {} if take_over else {plan.trial_id: plan for plan in plans if not plan.is_draft}
     stations = LiveCells(session, stop, watcher, settled.append, waits=False, plans=own)
     with session.timing.span("launch"), as_unavailable(session.database):
         launch_cells(stations)
         workflows = durable.known([plan.trial_id for plan in plans]) if take_over else {}
 
-    def to_its_end(report: TrialEnding) -> None:
+    def to_its_end(trial_id: str) -> None:
         """Begin or continue a cell and wait for its end; note why it was suspended."""
-        trial_id = report.plan.trial_id
         try:
             with as_unavailable(session.database):
                 carry_on(stations, trial_id, workflows.get(trial_id))()
         except (Exception, Suspended) as error:  # noqa: BLE001 - a workflow's fault is reported
-            report.suspended = error.error if isinstance(error, Suspended) else error
-            report.stopped = stop.asked(trial_id)
+            fault = error.error if isinstance(error, Suspended) else error
+            stopped = stop.asked(trial_id)
+            suspended[trial_id] = TrialEnding(trial_id, suspended=fault, stopped=stopped)
 
-    reports = [TrialEnding(plan) for plan in plans]
-    threads = [threading.Thread(target=to_its_end, args=(one,), daemon=True) for one in reports]
+    threads = [
+        threading.Thread(target=to_its_end, args=(plan.trial_id,), daemon=True) for plan in plans
+    ]
     for thread in threads:
         thread.start()
     for thread in threads:
         while thread.is_alive():
             thread.join(0.2)  # in slices, so that signals are handled meanwhile
     endings = {ending.trial_id: ending for ending in settled}
-    for report in reports:
-        trial_id = report.plan.trial_id
-        report.plan = stations.plans.get(trial_id, report.plan)
-        if trial_id in endings:
-            _add(report, endings[trial_id])
-    return reports
+    measured = [stations.plans.get(plan.trial_id, plan) for plan in plans]
+    return [
+        (plan, _whole(plan, suspended.get(plan.trial_id), endings.get(plan.trial_id)))
+        for plan in measured
+    ]
 
 
-def _add(report: TrialEnding, ending: CellEnding) -> None:
-    """Add to a report how its cell ended; a cell whose release could not be tried is suspended,
-    and reported as not given back."""
-    report.end, report.not_released = ending.end, ending.not_released
-    if ending.not_released is not None:
-        report.suspended = None
-    if ending.end is None and ending.problem is not None:
-        report.end = ending.never_began(report.plan)
-        report.refused = ending.problem
+def _whole(plan: Plan, suspended: TrialEnding | None, settled: TrialEnding | None) -> TrialEnding:
+    """How a trial ended whose cell was suspended, settled, or both; a cell whose release could not
+    be tried is suspended, and reported as not given back."""
+    if settled is None:
+        return suspended or TrialEnding(plan.trial_id)
+    if settled.end is None and settled.problem is not None:
+        settled = replace(settled, end=never_began(plan, settled.problem))
+    if suspended is None or settled.not_released is not None:
+        return settled
+    return replace(settled, suspended=suspended.suspended, stopped=suspended.stopped)
 
 
 log = logging.getLogger(__name__)

@@ -38,7 +38,7 @@ from diskbench.store.database import database_time
 from diskbench.store.executors import Executor, list_executors
 from diskbench.store.leases import Lease, list_leases
 from diskbench.store.machines import list_machines
-from diskbench.store.rows import SavedProgress, find_plan, progress_of_trials
+from diskbench.store.rows import Progress, find_plan, progress_of_trials
 from diskbench.units import format_duration_s, format_iops
 
 
@@ -125,7 +125,7 @@ def _expected_end(
     return end.isoformat(timespec="seconds")
 
 
-def doing(cell: CellRow, progress: SavedProgress | None) -> str:
+def doing(cell: CellRow, progress: Progress | None) -> str:
     """What a cell does now, or why it does nothing; `progress` is its run's last progress, None
     before the first."""
     if cell.state not in LIVE:
@@ -133,10 +133,11 @@ def doing(cell: CellRow, progress: SavedProgress | None) -> str:
     # While a cell is measured, its note says only what it waits for.
     if cell.note or progress is None:
         return cell.note or ""
-    if not (tick := progress.tick):
-        return progress.step
+    step, tick, _ = progress
+    if not tick:
+        return step
     rate = tick["read_iops"] + tick["write_iops"]
-    return f"{progress.step} at {format_duration_s(tick['elapsed_s'])}: {format_iops(rate)} IOPS"
+    return f"{step} at {format_duration_s(tick['elapsed_s'])}: {format_iops(rate)} IOPS"
 
 
 def fleet(database: sa.Engine) -> FleetDocument:

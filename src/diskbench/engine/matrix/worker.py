@@ -27,11 +27,11 @@ from diskbench.engine.schedule.runs import ScheduleWatch
 from diskbench.engine.session import Session
 from diskbench.engine.trial.release import keep_begun, keep_ending
 from diskbench.engine.trial.stop import Stop, on_signals
-from diskbench.engine.trial.watch import Silent
 from diskbench.errors import DiskbenchError, Interrupted, StoreUnavailable, Suspended
 from diskbench.model.campaign import CellRow
 from diskbench.model.outcome import Problem, Swept, problem_of
 from diskbench.plan.admit import EVERYWHERE, serves
+from diskbench.ports import Watcher
 from diskbench.store.campaigns import CampaignRow, list_campaigns, live_cells
 from diskbench.store.executors import describe_executor, list_executors
 from diskbench.store.machines import list_machines
@@ -65,7 +65,7 @@ class Worker:
     admits: bool = True
 
     def __post_init__(self) -> None:
-        watcher = Silent(self.note)
+        watcher = Watcher(self.note)
         self.cells = LiveCells(self.session, self.stop, watcher, lambda _: self.wake.set())
         self._swept_at = self._ticked_at = self._back_at = time.monotonic()
         self._away: Problem | None = None

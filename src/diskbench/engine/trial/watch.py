@@ -23,17 +23,6 @@ PROGRESS_EVERY_S = 1.0
 """Least seconds between two writes of a step's progress."""
 
 
-class Silent(Watcher):
-    """A watcher that passes on notes and shows nothing."""
-
-    def __init__(self, note: Callable[[str, str], None]) -> None:
-        self._note = note
-
-    def note(self, trial_id: str, text: str) -> None:
-        """Pass on."""
-        self._note(trial_id, text)
-
-
 def step_progress(
     watcher: Watcher, database: sa.Engine, trial_id: str, run_id: str, step: Step
 ) -> Callable[[Tick | None], None]:

@@ -8,7 +8,6 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from operator import attrgetter
-from typing import NamedTuple
 
 from diskbench.analysis.figure import middle, of_one_level, of_rounds
 from diskbench.analysis.row_figures import Courses, courses_by_step, step_figure
@@ -115,11 +114,14 @@ class StepLine:
         return [show(pick(spread)) if spread else NONE for spread, show in shown]
 
     @property
-    def cells(self) -> dict[str, FigureCell]:
+    def cells(self) -> dict[str, TableCell]:
         """Each of its FIGURES: the median, and lowest–highest of several runs."""
         medians, lows, highs = map(self.words, (MEDIAN, LOW, HIGH))
-        spans = map(span_words, lows, highs)
-        return dict(zip(FIGURES, map(FigureCell, medians, spans), strict=True))
+        cells = [
+            TableCell(text, small=span_words(low, high))
+            for text, low, high in zip(medians, lows, highs, strict=True)
+        ]
+        return dict(zip(FIGURES, cells, strict=True))
 
 
 @dataclass(frozen=True)
@@ -159,14 +161,18 @@ def lines(
     return tuple(_with_sync(line, by_key.get((line.step, "sync"))) for line in by_key.values())
 
 
-class FigureCell(NamedTuple):
-    """A figure, and the small text below it."""
+@dataclass(frozen=True, slots=True)
+class TableCell:
+    """Text, and the sort key if that differs from the text; `small` is shown below the text."""
 
     text: str
+    sort: str | float | None = None
+    href: str = ""
     small: str = ""
+    tone: str = ""
 
 
-EMPTY = FigureCell(NONE)
+EMPTY = TableCell(NONE)
 """The cell of an unknown figure."""
 
 

@@ -12,7 +12,7 @@ from diskbench.analysis.shown import limit_of, reasons_over, shown_stretch
 from diskbench.analysis.trust import over_runs
 from diskbench.model.verdict import Judged, Verdict, trust_words
 from diskbench.parallel import grouped
-from diskbench.report.assemble.lines import EMPTY, FigureCell, lines, span_words
+from diskbench.report.assemble.lines import EMPTY, TableCell, lines, span_words
 from diskbench.report.assemble.phases import clock
 from diskbench.report.assemble.summary import Facts
 from diskbench.report.assemble.words import NO_INTERVAL, NONE, price_words, row_id
@@ -32,11 +32,11 @@ class ResultRow:
     stands: int = 0
     burst: bool = False
     when: str = ""
-    iops: FigureCell = EMPTY
-    mb_per_s: FigureCell = EMPTY
-    promised: FigureCell = EMPTY
-    ratio: FigureCell = EMPTY
-    price: FigureCell = EMPTY
+    iops: TableCell = EMPTY
+    mb_per_s: TableCell = EMPTY
+    promised: TableCell = EMPTY
+    ratio: TableCell = EMPTY
+    price: TableCell = EMPTY
     limiter: str = NONE
     evidence: tuple[str, ...] = ()
     trust: str = NONE
@@ -88,7 +88,7 @@ def _row(id_: str, step: str, when: str, of_runs: Sequence[_Found]) -> ResultRow
     promised = EMPTY
     if promise is not None:
         span = span_words(format_iops(promise.low_iops), format_iops(promise.high_iops))
-        promised = FigureCell(format_iops(promise.iops), span)
+        promised = TableCell(format_iops(promise.iops), small=span)
     stand = [level.kind for _, verdict, level in of_runs if verdict.stands_for is level]
     block = next((m.block_bytes for m in trial.measurements if m.step == step), None)
     iops, rate = _figure(of_runs, "iops", format_iops)
@@ -101,7 +101,7 @@ def _row(id_: str, step: str, when: str, of_runs: Sequence[_Found]) -> ResultRow
         id=id_, step=step, rate=rate, bytes_per_s=bytes_per_s, stands=len(stand),
         burst=all(level.kind == "burst" for level in levels), when=when, iops=iops,
         mb_per_s=mb_per_s, promised=promised, ratio=ratio,
-        price=FigureCell(price or NONE), limiter=common.words(), evidence=common.evidence,
+        price=TableCell(price or NONE), limiter=common.words(), evidence=common.evidence,
         trust=trust, doubt=trust_words(trust, reasons_over(verdicts)).partition(": ")[2],
     )  # fmt: skip
 
@@ -135,7 +135,7 @@ def _when(kind: str, of_runs: Sequence[_Found], runs: int) -> str:
 
 def _figure(
     of_runs: Sequence[_Found], name: str, show: Callable[[float], str]
-) -> tuple[FigureCell, float]:
+) -> tuple[TableCell, float]:
     """The cell of a figure of a level, over a sample per trial, which is that of its median run;
     and the figure, 0 if it is unknown."""
     by_trial = grouped(of_runs, lambda found: found[0].trial_id)
@@ -154,4 +154,4 @@ def _figure(
     else:
         values = [of for _, _, level in of_runs if (of := getattr(level, name)) is not None]
         words = span_words(show(min(values)), show(max(values)))
-    return FigureCell(show(together.median), words), together.median
+    return TableCell(show(together.median), small=words), together.median

@@ -88,10 +88,10 @@ def _figures(
 
 def sla_words(sla: Sla, search: Search) -> str:
     """`sla: 2,740 IOPS at p99 below 2.00 ms (missed at 2,810; 6 probes)`."""
-    target, least = search.target, needed_ios(search.target, search.beyond)
+    target = search.target
     of = f"{target.direction} " if target.direction else ""
     at = f"{of}{target.metric} {_asked(target)}"
-    probes = f"{sla.probes} probes of at least {least:,} I/Os"
+    probes = f"{sla.probes} probes of at least {needed_ios(target, search.beyond):,} I/Os"
     if not sla.iops:
         return f"sla: none: {at} was missed at {format_iops(sla.missed_iops or 0)} IOPS ({probes})"
     above = "the capacity limits it"

@@ -9,7 +9,7 @@ from collections.abc import Iterable, Sequence
 
 from markupsafe import Markup
 
-from diskbench.report.assemble.lines import FIGURES, FigureCell, StepLine
+from diskbench.report.assemble.lines import FIGURES, StepLine, TableCell
 from diskbench.report.assemble.report_view import Report
 from diskbench.report.assemble.result_rows import ResultRow
 from diskbench.report.assemble.words import NONE
@@ -70,5 +70,5 @@ def _figures(lines: Sequence[StepLine]) -> Markup:
     return Markup(table(("step", "I/O", *FIGURES), cells, left=2))  # noqa: S704 - as above
 
 
-def _both(cell: FigureCell) -> str:
+def _both(cell: TableCell) -> str:
     return f"{cell.text} ({cell.small})" if cell.small else cell.text

@@ -11,6 +11,7 @@ from diskbench.model.history import Best, ConfigurationLine, SiteRunLine
 from diskbench.model.ids import short
 from diskbench.model.verdict import Trust
 from diskbench.parallel import grouped
+from diskbench.report.assemble.lines import TableCell
 from diskbench.report.assemble.words import change_text
 from diskbench.report.site.frame import configuration_name, day, moment, run_href
 from diskbench.units import format_iops, format_usd
@@ -44,17 +45,6 @@ class Column:
         return " ".join(name for name, holds in named if holds)
 
 
-@dataclass(frozen=True, slots=True)
-class SiteCell:
-    """Text, and the sort key if that differs from the text; `small` is shown below the text."""
-
-    text: str
-    sort: str | float | None = None
-    href: str = ""
-    small: str = ""
-    tone: str = ""
-
-
 @dataclass(frozen=True)
 class SiteTable:
     """Rows of cells in the order of `columns`; `what` names them. `sorted_by` is a column's key,
@@ -63,7 +53,7 @@ class SiteTable:
 
     what: str
     columns: tuple[Column, ...]
-    rows: tuple[tuple[SiteCell, ...], ...]
+    rows: tuple[tuple[TableCell, ...], ...]
     sorted_by: str
     step: int = SHOWN_FIRST
     example: tuple[str, str] | None = None
@@ -85,7 +75,7 @@ class SiteTable:
         return facets
 
 
-_Cells = tuple[tuple[Column, Callable[[Line], SiteCell]], ...]
+_Cells = tuple[tuple[Column, Callable[[Line], TableCell]], ...]
 """The columns of a table, each with what makes its cells."""
 
 
@@ -95,23 +85,23 @@ def runs_table(
     """Runs, newest first. `up` is the relative path from the page to the site's root. With
     `one_subject`, the columns that are equal in all rows are left out."""
     cells: _Cells[SiteRunLine] = (
-        (Column("when", "when (UTC)"), lambda of: SiteCell(
+        (Column("when", "when (UTC)"), lambda of: TableCell(
             moment(of.at), of.at, href=f"{up}{run_href(of.trial_id, of.run_id)}")),
         (Column("provider", "provider", facet=True), _provider),
-        (Column("disk", "disk", facet=True), lambda of: SiteCell(
+        (Column("disk", "disk", facet=True), lambda of: TableCell(
             of.disk, href=f"{up}{configuration_name(of.key)}" if of.disk else "")),
-        (Column("region", "region", facet=True), lambda of: SiteCell(of.region)),
-        (Column("machine", "machine", facet=True, minor=True), lambda of: SiteCell(of.machine)),
-        (Column("profile", "profile", facet=True), lambda of: SiteCell(of.profile)),
-        (Column("state", "state", facet=True, minor=True), lambda of: SiteCell(
+        (Column("region", "region", facet=True), lambda of: TableCell(of.region)),
+        (Column("machine", "machine", facet=True, minor=True), lambda of: TableCell(of.machine)),
+        (Column("profile", "profile", facet=True), lambda of: TableCell(of.profile)),
+        (Column("state", "state", facet=True, minor=True), lambda of: TableCell(
             of.state, tone="" if of.state == "done" else "bad")),
         (Column("trust", "trust", facet=True, named=True), lambda of: trust_cell(of.trust)),
-        (Column("limit", "limited by", facet=True, minor=True), lambda of: SiteCell(of.limiter)),
+        (Column("limit", "limited by", facet=True, minor=True), lambda of: TableCell(of.limiter)),
         (Column("read", "read IOPS", number=True), lambda of: best_cell(of.read)),
         (Column("write", "write IOPS", number=True), lambda of: best_cell(of.write)),
-        (Column("labels", "labels", minor=True, long=True), lambda of: SiteCell(
+        (Column("labels", "labels", minor=True, long=True), lambda of: TableCell(
             ", ".join(f"{key}={value}" for key, value in of.labels))),
-        (Column("run", "run", minor=True), lambda of: SiteCell(short(of.run_id), of.run_id)),
+        (Column("run", "run", minor=True), lambda of: TableCell(short(of.run_id), of.run_id)),
     )  # fmt: skip
     same = ("provider", "disk", "region", "machine", "profile") if one_subject else ()
     table = _table("runs", cells, lines, sorted_by="-when", without=same)
@@ -128,28 +118,28 @@ def configurations_table(lines: Sequence[ConfigurationLine]) -> SiteTable:
     telling = _telling(ordered)
     cells: _Cells[ConfigurationLine] = (
         (Column("provider", "provider", facet=True), _provider),
-        (Column("region", "region", facet=True), lambda of: SiteCell(of.region)),
-        (Column("disk", "disk", facet=True), lambda of: SiteCell(
+        (Column("region", "region", facet=True), lambda of: TableCell(of.region)),
+        (Column("disk", "disk", facet=True), lambda of: TableCell(
             of.disk or of.target or "not named", href=configuration_name(of.key),
             small=telling[of.key])),
-        (Column("machine", "machine", facet=True, minor=True), lambda of: SiteCell(of.machine)),
-        (Column("profile", "profile", facet=True), lambda of: SiteCell(of.profile)),
+        (Column("machine", "machine", facet=True, minor=True), lambda of: TableCell(of.machine)),
+        (Column("profile", "profile", facet=True), lambda of: TableCell(of.profile)),
         (Column("read", "read IOPS", number=True, least=True), lambda of: best_cell(of.read)),
         (Column("write", "write IOPS", number=True, least=True), lambda of: best_cell(of.write)),
         (Column("month", "price a month", number=True), lambda of: usd_cell(of.usd_a_month)),
         (Column("thousand", "price per 1,000 IOPS", number=True), lambda of: usd_cell(
             of.usd_per_1000_iops, of=of.most[0] if of.most else "")),
-        (Column("last", "measured (UTC)", named=True), lambda of: SiteCell(day(of.last), of.last)),
+        (Column("last", "measured (UTC)", named=True), lambda of: TableCell(day(of.last), of.last)),
         (Column("trust", "trust", facet=True, named=True), lambda of: trust_cell(
             of.trust,
             f"{of.doubted:,} of {of.runs:,} runs" if 0 < of.doubted < of.runs else "")),
         (Column("level", "over time", facet=True, named=True), _level_cell),
-        (Column("change", "last change", number=True), lambda of: SiteCell(
+        (Column("change", "last change", number=True), lambda of: TableCell(
             change_text(of.levels[-1].change), of.levels[-1].change, small=day(of.levels[-1].at),
-        ) if of.levels else SiteCell("")),
-        (Column("machines", "n", number=True, minor=True), lambda of: SiteCell(
+        ) if of.levels else TableCell("")),
+        (Column("machines", "n", number=True, minor=True), lambda of: TableCell(
             f"{of.machines:,}", of.machines)),
-        (Column("runs", "runs", number=True, minor=True), lambda of: SiteCell(
+        (Column("runs", "runs", number=True, minor=True), lambda of: TableCell(
             f"{of.runs:,}", of.runs)),
     )  # fmt: skip
     by = "month" if any(line.usd_a_month is not None for line in lines) else "provider"
@@ -158,16 +148,16 @@ def configurations_table(lines: Sequence[ConfigurationLine]) -> SiteTable:
     return replace(table, example=_EXAMPLE) if priced else table
 
 
-def _provider(line: SiteRunLine | ConfigurationLine) -> SiteCell:
-    return SiteCell(line.provider, small=", ".join(line.marks))
+def _provider(line: SiteRunLine | ConfigurationLine) -> TableCell:
+    return TableCell(line.provider, small=", ".join(line.marks))
 
 
-def _level_cell(line: ConfigurationLine) -> SiteCell:
+def _level_cell(line: ConfigurationLine) -> TableCell:
     if line.levels:
         worse = line.levels[-1].worse
-        return SiteCell("worse" if worse else "better", tone="bad" if worse else "")
+        return TableCell("worse" if worse else "better", tone="bad" if worse else "")
     unknown = "measured once" if line.times == 1 else f"under {LEAST_HISTORY} times"
-    return SiteCell("steady" if line.followed and line.times != 1 else unknown)
+    return TableCell("steady" if line.followed and line.times != 1 else unknown)
 
 
 def _telling(lines: Sequence[ConfigurationLine]) -> dict[str, str]:
@@ -185,25 +175,25 @@ def _telling(lines: Sequence[ConfigurationLine]) -> dict[str, str]:
     return telling
 
 
-def trust_cell(trust: Trust | None, small: str = "") -> SiteCell:
+def trust_cell(trust: Trust | None, small: str = "") -> TableCell:
     """Whether to trust the figures; empty without a verdict."""
     tones = {"no": "bad", "with care": "doubt"}
-    return SiteCell(trust or "", small=small, tone=tones.get(trust or "", ""))
+    return TableCell(trust or "", small=small, tone=tones.get(trust or "", ""))
 
 
-def usd_cell(usd: float | None, of: str = "") -> SiteCell:
+def usd_cell(usd: float | None, of: str = "") -> TableCell:
     """A price, and below it the direction of the IOPS that it is `of`; empty where not known."""
-    return SiteCell("") if usd is None else SiteCell(format_usd(usd), usd, small=of)
+    return TableCell("") if usd is None else TableCell(format_usd(usd), usd, small=of)
 
 
-def best_cell(best: Best | None) -> SiteCell:
+def best_cell(best: Best | None) -> TableCell:
     """The highest figure of a direction, with its step. A figure on burst credit is below all that
     last, for who sorts and for who asks for a least value."""
     if best is None:
-        return SiteCell("")
+        return TableCell("")
     if best.on_credit:
-        return SiteCell(format_iops(best.value), -1, small=f"burst, {best.step}", tone="doubt")
-    return SiteCell(format_iops(best.value), best.value, small=best.step)
+        return TableCell(format_iops(best.value), -1, small=f"burst, {best.step}", tone="doubt")
+    return TableCell(format_iops(best.value), best.value, small=best.step)
 
 
 def _table(

@@ -32,7 +32,7 @@ def clock(monkeypatch):
 def tick_of(database, plan):
     """The second that is in the row of a plan's run; None where no row is there."""
     progress = progress_of_trials(database, [plan.trial_id]).get(plan.trial_id)
-    return progress and progress.tick and progress.tick["elapsed_s"]
+    return progress and progress[1] and progress[1]["elapsed_s"]
 
 
 def step_of(database):

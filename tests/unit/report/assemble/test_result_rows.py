@@ -2,7 +2,7 @@ import pytest
 from tests.unit.report.made import row
 from tests.unit.report.reported import DOUBT, PRICE, fallen, judged, trial, verdict
 
-from diskbench.report.assemble.lines import FigureCell
+from diskbench.report.assemble.lines import TableCell
 from diskbench.report.assemble.result_rows import result_rows
 from diskbench.report.assemble.words import row_href, row_id
 
@@ -24,8 +24,8 @@ def test_a_level_is_a_row_and_no_row_spans_a_cliff():
 def test_runs_on_one_disk_have_a_range_and_no_interval():
     runs = [verdict(judged(value, 3000.0), run_id=str(value)) for value in (2900.0, 3000.0, 3100.0)]
     (one,) = result_rows([trial(count=3, verdicts=tuple(runs))])
-    assert one.iops == FigureCell("3,000", "2,900–3,100")
-    assert one.ratio == FigureCell("100%", "no interval (n = 1)")
+    assert one.iops == TableCell("3,000", small="2,900–3,100")
+    assert one.ratio == TableCell("100%", small="no interval (n = 1)")
 
 
 def test_runs_at_two_levels_have_a_row_each_with_how_many_were_at_it():
@@ -38,11 +38,11 @@ def test_runs_at_two_levels_have_a_row_each_with_how_many_were_at_it():
 
 def test_six_machines_make_an_interval_and_five_do_not():
     (five,) = result_rows(replicates(2900, 2950, 3000, 3050, 3100), of="group-1")
-    assert five.iops == FigureCell("3,000", "2,900–3,100")
+    assert five.iops == TableCell("3,000", small="2,900–3,100")
     assert five.ratio.small == "no interval (n = 5)"
     (six,) = result_rows(replicates(2900, 2950, 3000, 3050, 3100, 3150), of="group-1")
-    assert six.iops == FigureCell("3,025", "97%: 2,900–3,150")
-    assert six.ratio == FigureCell("101%", "97%: 97%–105%")
+    assert six.iops == TableCell("3,025", small="97%: 2,900–3,150")
+    assert six.ratio == TableCell("101%", small="97%: 97%–105%")
     assert six.id == "row-group-1-rand-read-4k-qd32"
 
 

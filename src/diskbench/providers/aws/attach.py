@@ -11,7 +11,6 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from functools import partial
 
-from diskbench.errors import RentalFailed
 from diskbench.model.rental import Which
 from diskbench.ports import Host
 from diskbench.providers.aws import leases, requests
@@ -239,10 +238,8 @@ def _complete(order: AwsOrder, name: str) -> bool | Still:
         return Still("not listed yet")
     state = str(listed[0]["State"])
     if state == "error":
-        raise RentalFailed(
-            f"snapshot {name} failed: {listed[0].get('StateMessage') or 'AWS gives no reason'}",
-            advice="the usual reason is a key (--kms-key) that may not be used",
-        )
+        why = listed[0].get("StateMessage") or "AWS gives no reason"
+        raise refused("snapshot failed", name=name, why=why)
     progress = str(listed[0].get("Progress") or "")
     return True if state == "completed" else Still(f"{state} {progress}".strip())
 
@@ -252,17 +249,12 @@ def _machine(order: AwsOrder, listing: Listed) -> tuple[Item, AwsZone]:
     if not live:
         if over := leases.ended_in(listing):
             raise ended(over[-1])
-        words = f"EC2 lists no instance of lease {order.lease}"
-        raise RentalFailed(words, advice="start a new run")
+        raise refused("machine not listed", order=order)
     machine = live[0]
     place = order.details.place_of(machine)
     if place is None:
-        zone = machine["Placement"]["AvailabilityZone"]
-        raise RentalFailed(
-            f"instance {machine['InstanceId']} is a {machine.get('InstanceType')} in {zone}, where "
-            "this disk cannot be rented for it",
-            advice="start a new run",
-        )
+        type_ = machine.get("InstanceType")
+        raise refused("machine in a zone without the disk", machine=machine, type=type_)
     return machine, place
 
 
@@ -333,10 +325,7 @@ def find_stores(
         key=lambda disk: (len(disk.node), disk.node),
     )
     if len(stores) < count:
-        raise RentalFailed(
-            f"the guest shows {len(stores)} instance store disks, not {count}",
-            advice="choose another --instance-type",
-        )
+        raise refused("fewer instance store disks", seen=len(stores), count=count)
     for disk in stores[:count]:
         if abs(disk.size_bytes / _GB - size_gb) > _TOLERANCE * size_gb:
             raise refused("local disk of another size", disk=disk, size_gb=size_gb)

@@ -20,7 +20,6 @@ from diskbench.providers.aws.errors import (
     REGION_OFF,
     error_code,
     is_missing,
-    no_region,
     refused,
     translate,
 )
@@ -267,7 +266,7 @@ def _open(profile: str | None, region: str | None, endpoint: str | None) -> Aws:
     except BotoCoreError as error:
         raise translate(error, "sts:*", profile=profile) from error
     if not known:
-        raise no_region()
+        raise refused("no region")
     return Aws(session, profile, known, endpoint)
 
 

@@ -11,6 +11,7 @@ from diskbench.model.rental import Acquired, Which
 from diskbench.providers.aws import attach
 from diskbench.providers.aws.client import AwsClient
 from diskbench.providers.aws.disk_request import API, AwsMachine, AwsResolved, AwsZone
+from diskbench.providers.aws.errors import refused
 from diskbench.providers.aws.leases import (
     Item,
     describe_instance,
@@ -90,8 +91,7 @@ def _all_made(order: AwsOrder, made: Provisioned, instance: Item) -> tuple[str, 
 def _volume(order: AwsOrder, volume_id: str) -> Item:
     volume = describe_volume(order.ec2, volume_id)
     if volume is None:
-        words = f"volume {volume_id} is not listed any more"
-        raise RentalFailed(words, advice="another program deleted it")
+        raise refused("volume gone", volume_id=volume_id)
     return volume
 
 

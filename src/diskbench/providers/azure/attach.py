@@ -9,7 +9,7 @@ from collections.abc import Iterable, Sequence
 from functools import partial
 from typing import Any
 
-from diskbench.errors import Busy, RentalFailed
+from diskbench.errors import Busy
 from diskbench.ports import Host
 from diskbench.providers.azure import provision, requests
 from diskbench.providers.azure.client import DISKS, MACHINES, Item
@@ -233,8 +233,5 @@ def find_local(guest_disks: Iterable[GuestDisk], count: int) -> tuple[GuestDisk,
         if disk.model.startswith(_LOCAL_MODEL) or any(x.startswith(_LOCAL) for x in disk.links)
     ] or [disk for disk in listed if _RESOURCE in disk.links]
     if len(local) < count:
-        raise RentalFailed(
-            f"the guest shows {len(local)} disks of its own, not {count}",
-            advice="choose another --instance-type or --count",
-        )
+        raise refused("fewer local disks", seen=len(local), count=count)
     return tuple(local[:count])

@@ -9,7 +9,7 @@ from pydantic import Field
 
 from diskbench.catalog.lookup import DiskLimits, disk_types, limits
 from diskbench.catalog.terms import with_terms
-from diskbench.errors import InvalidValue, UnknownName
+from diskbench.errors import UnknownName
 from diskbench.model.base import Frozen
 from diskbench.model.options import RentSpec
 from diskbench.model.rental import DiskSpec
@@ -121,11 +121,8 @@ def checked(requested: AzureDiskRequest, size_gib: int) -> AzureDiskRequest:
     if requested.type in DATA_ONLY:
         raise refused("no host cache", flag=flag, requested=requested)
     if size_gib > MAX_CACHED_GIB:
-        raise InvalidValue(
-            f"{flag} on {size_gib:,} GiB",
-            advice=f"Azure caches disks up to {MAX_CACHED_GIB:,} GiB",
-            field="cache",
-        )
+        most = MAX_CACHED_GIB
+        raise refused("disk too large for the cache", flag=flag, size_gib=size_gib, most=most)
     return requested
 
 

@@ -111,8 +111,7 @@ class AzureLookup:
                 )
             held = at(found, "properties.diskSizeGB") or 0
             if requested.snapshot == resource_id and held > (requested.size_gib or 0):
-                advice = f"add --size {held} or more"
-                raise InvalidValue(f"{what} holds {held} GiB", advice=advice, field="size")
+                raise refused("snapshot larger than the disk", what=what, held=held)
 
     def _quota_left(self) -> dict[str, float] | None:
         """The vCPUs that the subscription's quotas still give in the region, by family and

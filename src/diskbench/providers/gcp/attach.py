@@ -98,11 +98,8 @@ def _attach_one(order: GcpOrder, made: Provisioned, index: int) -> None:
         nonlocal attempt
         attachment = leases.attached(alive(order, made), str(disk["name"]))
         if attachment is not None:
-            if attachment.get("deviceName") != name:
-                raise RentalFailed(
-                    f"{what} is attached as {attachment.get('deviceName')}, not {name}",
-                    advice="give the lease back and start a new run",
-                )
+            if (attached := attachment.get("deviceName")) != name:
+                raise refused("attached by another name", what=what, attached=attached, name=name)
             if not attachment.get("autoDelete"):
                 request = requests.set_auto_delete(order, made.place, index)
                 _change(order, "setDiskAutoDelete", request, f"disk {name}")
@@ -154,7 +151,7 @@ def _appeared(
             return Still(f"{link} is not seen in the guest yet")
         unlinked_since = unlinked_since or time.monotonic()
         if time.monotonic() - unlinked_since >= LINK_S:
-            raise no_link(bare, name)
+            raise refused("disk without a link", disk=bare, link=link, limit_s=LINK_S)
         return Still(f"{bare.node} is there, and {link} is not yet")
 
     return order.ask_guest(f"disk {name}", ask)
@@ -195,7 +192,7 @@ def snapshot(order: GcpOrder, fill: Callable[[], None]) -> str:
         found = order.compute.found("snapshots", {"snapshot": name}) or {}
         status = str(found.get("status", "not shown yet"))
         if status == "FAILED":
-            raise RentalFailed(f"{what} failed", advice="Google gives no reason: try again")
+            raise refused("snapshot failed", what=what)
         return True if status == "READY" else Still(status.lower())
 
     order.until(ask, what, order.timing.snapshot_s)
@@ -281,17 +278,6 @@ def without_link(
     return next((disk for disk in bare if disk.size_bytes == size_bytes), None)
 
 
-def no_link(disk: GuestDisk, device_name: str) -> RentalFailed:
-    """The error of an image that makes no links for disks."""
-    return RentalFailed(
-        f"{disk.node} ({disk.size_bytes:,} bytes) appeared, but the guest made no link "
-        f"{_LINK}{device_name} within {LINK_S:g} s: that it is this disk cannot be known",
-        advice="this image lacks Google's udev rules (65-gce-disk-naming.rules and "
-        "google_nvme_id): choose an --image with Google's guest environment, as all of Google's "
-        "public images have; nothing was written",
-    )
-
-
 def find_local(
     guest_disks: Iterable[GuestDisk], count: int, interface: str, size_gib: int = LOCAL_SSD_GIB
 ) -> tuple[GuestDisk, ...]:
@@ -301,10 +287,8 @@ def find_local(
     local = [_named(disks, name) for name in names]
     present = tuple(disk for disk in local if disk is not None)
     if len(present) < count:
-        raise RentalFailed(
-            f"the guest shows {len(present)} of {count} local SSDs ({_LINK}{_LOCAL[interface]}-*)",
-            advice="choose another --instance-type, or an --image with Google's guest environment",
-        )
+        links = f"{_LINK}{_LOCAL[interface]}"
+        raise refused("fewer local SSDs", seen=len(present), count=count, links=links)
     for disk, name in zip(present, names, strict=True):
         check_size(disk, name, size_gib * GIB)
     return present
@@ -315,10 +299,8 @@ def _named(guest_disks: Iterable[GuestDisk], device_name: str) -> GuestDisk | No
     link = _LINK + device_name
     matches = [disk for disk in with_unique_identity(guest_disks) if link in disk.links]
     if len(matches) > 1:
-        raise RentalFailed(
-            f"{device_name} shows as {', '.join(d.node for d in matches)} in the guest: "
-            "it cannot be known which of them it is"
-        )
+        nodes = ", ".join(disk.node for disk in matches)
+        raise refused("several disks of a name", name=device_name, nodes=nodes)
     if not matches:
         return None
     other_links = tuple(other for other in matches[0].links if other != link)

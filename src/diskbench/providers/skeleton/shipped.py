@@ -81,8 +81,7 @@ class Forms:
         if twice := [key for key, count in counts.items() if count > 1]:
             raise refused("tag given twice", twice=twice)
         if len(spec.tags) > tags.most:
-            advice = f"{cloud} takes {tags.most} beside those of diskbench"
-            raise InvalidValue(f"{len(spec.tags)} tags are given", advice=advice, field="tags")
+            raise refused("too many tags", count=len(spec.tags), cloud=cloud, most=tags.most)
 
 
 def read_forms(package: str) -> Forms:

@@ -66,10 +66,8 @@ def named_or_only(kind: str, items: Sequence[Item], typed: str | None) -> Item:
         return items[0]
     if not items:
         raise refused("nothing of the kind is seen", kind=kind)
-    raise InvalidValue(
-        f"more than one {kind}: {', '.join(sorted(item.name for item in items))}",
-        advice=f"name one with {flag}",
-    )
+    names = ", ".join(sorted(item.name for item in items))
+    raise refused("more than one", kind=kind, names=names, flag=flag)
 
 
 DATASTORE = (

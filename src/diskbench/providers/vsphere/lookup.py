@@ -89,7 +89,7 @@ def _datastore(
     if not _usable(chosen):
         mode = chosen.values.get("summary.maintenanceMode") or "normal"
         why = "not accessible" if mode == "normal" else f"in maintenance ({mode})"
-        raise InvalidValue(f"datastore {chosen.name} is {why}", advice="choose another --datastore")
+        raise refused("datastore not usable", datastore=chosen, why=why)
     return chosen, None
 
 
@@ -202,10 +202,8 @@ def _folder(vsphere: Vsphere, datacenter: Item, typed: str | None) -> VspherePla
     if len(matches) == 1:
         return _place(matches[0])
     if matches:
-        raise InvalidValue(
-            f"{len(matches)} folders are called {typed!r}",
-            advice=f"give one by its path: {', '.join(sorted(path(item) for item in matches))}",
-        )
+        paths = ", ".join(sorted(map(path, matches)))
+        raise refused("several folders of a name", count=len(matches), typed=typed, paths=paths)
     raise UnknownName("folder", typed, [path(item) for item in folders])
 
 

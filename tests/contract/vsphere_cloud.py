@@ -8,8 +8,9 @@ from tests.contract.rented import switches
 from diskbench.model.options import RentSpec
 from diskbench.model.rental import Scope
 from diskbench.ports import Renter
+from diskbench.providers.skeleton.leases import Tagged
 from diskbench.providers.vsphere.cloud import VsphereProvider
-from diskbench.providers.vsphere.inventory import VsphereMachine, machines
+from diskbench.providers.vsphere.inventory import machines
 from diskbench.providers.vsphere.plugin import VsphereOptions
 from diskbench.providers.vsphere.requests import mark
 
@@ -55,19 +56,19 @@ class VsphereCloud:
 
     def add_copy(self, lease_id: str) -> str:
         self._add("prod-database", f"notes\ndiskbench-lease: {lease_id}\ndiskbench-expires: 1")
-        (made,) = [one for one in self._marked(lease_id) if one.item.name == "prod-database"]
-        return made.mark.told
+        (made,) = [one for one in self._marked(lease_id) if one.name == "prod-database"]
+        return made.told
 
     def _add(self, name: str, notes: str) -> None:
         clone(self.vsphere, name, notes)
         self.vsphere.settled()  # it is an old thing: the lag is over for it
 
     def is_there(self, copy: str) -> bool:
-        return copy in {one.mark.told for one in self._marked(None)}
+        return copy in {one.told for one in self._marked(None)}
 
-    def _marked(self, lease_id: str | None) -> list[VsphereMachine]:
+    def _marked(self, lease_id: str | None) -> list[Tagged]:
         assert isinstance(self.provider, VsphereProvider)
         scope = Scope(provider="vsphere", endpoint=self.vsphere.endpoint)
         scope = scope.model_copy(update={"ca_file": str(self.vsphere.simulator.ca_file)})
         opened = self.provider.sessions.of_scope(scope, VSPHERE)
-        return [one for one in machines(opened) if lease_id in {None, one.mark.lease_id}]
+        return [one for one in machines(opened) if lease_id in {None, one.lease_id}]

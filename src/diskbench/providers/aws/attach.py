@@ -181,7 +181,7 @@ def swapped(order: AwsOrder) -> Provisioned:
     earlier = [
         one
         for one in listing.of("volume")
-        if order.is_earlier(leases.tag(one, "Name") or "", count)
+        if order.is_earlier(leases.tags(one).get("Name", ""), count)
     ]
     if earlier:
         with reached(order, machine_of(order, Provisioned(machine, (), place))) as guest:
@@ -211,9 +211,9 @@ def snapshot(order: AwsOrder, fill: Callable[[], None]) -> str:
     if found is None:
         fill()
         listing = leases.inventory(order.ec2, Which(order.lease))
-        first = order.disk_name(0)
-        volume = next(item for item in listing.of("volume") if leases.tag(item, "Name") == first)
-        request = requests.create_snapshot(order.claim, str(volume["VolumeId"]), order.lab)
+        volumes = {leases.tags(item).get("Name"): item for item in listing.of("volume")}
+        first = str(volumes[order.disk_name(0)]["VolumeId"])
+        request = requests.create_snapshot(order.claim, first, order.lab)
         leases.note_create(order.lease)
         found = order.ec2.call("create_snapshot", request)
     name = str(found["SnapshotId"])

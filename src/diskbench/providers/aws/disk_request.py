@@ -53,7 +53,6 @@ class AwsDiskRequest(SizedDisk):
     kind: Kind
 
     def limits(self, size_gib: int) -> DiskLimits | None:
-        """The catalogue's limits of one disk of that size; None where it has none."""
         if self.kind == "instance-store":
             return None
         return limits("aws", self.type, size_gib, self.iops, self.throughput_mib_per_s)

@@ -18,7 +18,7 @@ from diskbench.providers.aws.leases import (
     inventory,
     live_in,
     note_create,
-    tag,
+    tags,
     why_ended,
 )
 from diskbench.providers.aws.requests import AwsOrder
@@ -159,7 +159,7 @@ def _volume(order: AwsOrder, listing: Listed, place: AwsZone, index: int) -> str
     """Make or find the disk number `index` in this zone; returns its id."""
     name = order.disk_name(index)
     for item in listing.of("volume"):
-        if tag(item, "Name") == name and item["AvailabilityZone"] == place.zone:
+        if tags(item).get("Name") == name and item["AvailabilityZone"] == place.zone:
             return str(item["VolumeId"])
     request = requests.create_volume(order, place.zone, index)
     note_create(order.lease)

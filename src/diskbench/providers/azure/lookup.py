@@ -18,8 +18,8 @@ from diskbench.providers.azure.disk_request import (
     AzureResolved,
     Interface,
 )
+from diskbench.providers.azure.doctor import check_registrations
 from diskbench.providers.azure.errors import is_missing, refused
-from diskbench.providers.azure.policy import check_registrations
 from diskbench.providers.azure.requests import INSIDE
 from diskbench.providers.networks import ssh_cidr
 from diskbench.providers.skeleton.offer import needs

@@ -48,7 +48,6 @@ class GcpDiskRequest(SizedDisk):
     interface: Interface | None = None
 
     def limits(self, size_gib: int) -> DiskLimits | None:
-        """The catalogue's limits of one disk of that size; None where it has none."""
         local = self.kind == "local-ssd" and (self.interface, size_gib) != ("nvme", LOCAL_SSD_GIB)
         if local or not self.type:
             return None

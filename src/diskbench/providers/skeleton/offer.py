@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from abc import abstractmethod
 from collections.abc import Iterable, Iterator, Sequence
-from typing import Any, Protocol
+from typing import Any
 
 from pydantic import ConfigDict
 
@@ -27,7 +28,7 @@ def place_words(zones: Sequence[str]) -> str:
 
 def offer_words(
     spec: RentSpec,
-    requested: Requested,
+    requested: SizedDisk,
     size_gib: int,
     *,
     machine: str,
@@ -87,14 +88,20 @@ class RentalDetails(Frozen):
 
 
 class SizedDisk(Frozen):
-    """The requested disk of a cloud that sells disks by type, size, IOPS and MiB/s. `size_gib` is
-    None where the user chooses no size; `type` is the disk's type, of a root disk too."""
+    """The requested disk of a cloud that sells disks by type, size, IOPS and throughput. `size_gib`
+    is None where the user chooses no size; `type` is the disk's type, of a root disk too. `kind` is
+    `root` where the machine's root disk is measured."""
 
+    kind: str
     type: str
     size_gib: int | None = None
     iops: int | None = None
     throughput_mib_per_s: float | None = None
     count: int = 1
+
+    @abstractmethod
+    def limits(self, size_gib: int) -> DiskLimits | None:
+        """The catalogue's limits of one disk of that size; None where it has none."""
 
     def spec(self, size_gib: int) -> DiskSpec:
         """The disk of that size as the plan shows it."""
@@ -107,23 +114,11 @@ class SizedDisk(Frozen):
         )
 
 
-class Requested(Protocol):
-    """A cloud's disk request."""
-
-    @property
-    def kind(self) -> str:
-        """`root` where the machine's root disk is measured."""
-        ...
-
-    def limits(self, size_gib: int) -> DiskLimits | None: ...
-    def spec(self, size_gib: int) -> DiskSpec: ...
-
-
 def offered(
     books: Books,
     spec: RentSpec,
     scope: Scope,
-    requested: Requested,
+    requested: SizedDisk,
     size_gib: int,
     machine: str | None,
     *,

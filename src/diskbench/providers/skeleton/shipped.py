@@ -19,16 +19,6 @@ from diskbench.yaml_lines import packaged
 
 
 @dataclass(frozen=True)
-class NameForm:
-    """The form of a name at a cloud: a pattern, what to say of a value without it, and the flag
-    where it is not that of the field."""
-
-    pattern: re.Pattern[str]
-    advice: str
-    flag: str | None = None
-
-
-@dataclass(frozen=True)
 class TagForm:
     """What a cloud takes as the key and the value of a tag or label, and how many of them beside
     ours; `advice` says it. `reserved` keys are ours or the cloud's own."""
@@ -46,7 +36,9 @@ class Forms:
     kinds of disk do not have."""
 
     tags: TagForm
-    names: Mapping[str, NameForm] = field(default_factory=dict)
+    names: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
+    """Of each a `pattern`, the `advice` for a value without it, and the `flag` where it is not that
+    of the field."""
     refused: Mapping[str, Sequence[Mapping[str, Any]]] = field(default_factory=dict)
     """Options that a kind of disk does not have, with why and what to do."""
 
@@ -66,10 +58,10 @@ class Forms:
         ours, by which what was rented is found again. Raises InvalidValue."""
         for name, form in self.names.items():
             value = getattr(spec, name)
-            if value is not None and not form.pattern.fullmatch(value):
-                typed = form.flag or flag(name)
+            if value is not None and not re.fullmatch(form["pattern"], value):
+                typed = form.get("flag") or flag(name)
                 words = f"{typed} {value!r} is not a valid name in {cloud}"
-                raise InvalidValue(words, advice=form.advice, field=field_of(typed))
+                raise InvalidValue(words, advice=form["advice"], field=field_of(typed))
         tags = self.tags
         for key, value in spec.tags:
             if tags.reserved.match(key):

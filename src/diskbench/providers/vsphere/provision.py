@@ -13,8 +13,8 @@ from diskbench.providers.vsphere import requests
 from diskbench.providers.vsphere.client import Item, Ref, Vsphere, VsphereTiming, moid, reference
 from diskbench.providers.vsphere.disk_request import VsphereResolved
 from diskbench.providers.vsphere.errors import fault_name, refused, vim
-from diskbench.providers.vsphere.inventory import attribute_keys, machines
-from diskbench.providers.vsphere.requests import machine_name, mark
+from diskbench.providers.vsphere.inventory import attribute_keys, machines, marked
+from diskbench.providers.vsphere.requests import machine_name
 from diskbench.providers.waits import Still
 
 GUEST_USER = "diskbench"
@@ -87,7 +87,7 @@ def existing(order: VsphereOrder) -> Ref | None:
     """The machine of the lease; None where there is none."""
     listed = machines(order.vsphere, Which(order.lease))
     name = machine_name(order.lease)
-    return next((machine.item.ref for machine in listed if machine.item.name == name), None)
+    return next((machine.item.ref for machine in listed if machine.name == name), None)
 
 
 def _clone(order: VsphereOrder) -> Ref:
@@ -116,8 +116,8 @@ def _clone(order: VsphereOrder) -> Ref:
 def _named(order: VsphereOrder, name: str) -> Ref | Still:
     """The machine of that name, if it carries our lease."""
     for item in order.vsphere.listed("VirtualMachine", ("name", "config.annotation")):
-        marked = mark(item.values.get("config.annotation"))
-        if item.name == name and marked is not None and marked.lease_id == order.lease:
+        found = marked(item)
+        if item.name == name and found is not None and found.lease_id == order.lease:
             return item.ref
     return Still("being cloned by another")
 

@@ -8,7 +8,6 @@ the model says EBS or instance store) and device_naming.md (2023-03-07: /dev/sdf
 
 import re
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
 from functools import partial
 
 from diskbench.model.rental import Which
@@ -21,14 +20,7 @@ from diskbench.providers.aws.plugin import AwsOptions
 from diskbench.providers.aws.provision import ended, next_volumes
 from diskbench.providers.aws.requests import AwsOrder
 from diskbench.providers.guest import GuestDisk, await_prepared, disks
-from diskbench.providers.skeleton.handover import (
-    Machine,
-    await_gone,
-    disks_before_ours,
-    keys_of,
-    reached,
-    verified,
-)
+from diskbench.providers.skeleton import handover
 from diskbench.providers.skeleton.leases import Listed
 from diskbench.providers.skeleton.provision import Provisioned
 from diskbench.providers.waits import Still
@@ -44,7 +36,7 @@ NOT_YET = frozenset(
 earlier attempt is in progress."""
 
 
-def machine_of(order: AwsOrder, made: Provisioned) -> Machine:
+def machine_of(order: AwsOrder, made: Provisioned) -> handover.Machine:
     """The machine, and how to connect to it: at its public address, else its private one."""
     instance_id = str(made.machine["InstanceId"])
 
@@ -62,14 +54,14 @@ def machine_of(order: AwsOrder, made: Provisioned) -> Machine:
 
     address = order.until(ask, f"address of {instance_id}", order.timing.instance_s)
     access = order.access(address, order.details.image.user)
-    return Machine(f"instance {instance_id}", address, access, alive)
+    return handover.Machine(f"instance {instance_id}", address, access, alive)
 
 
 def attach(order: AwsOrder, made: Provisioned, guest: Host) -> tuple[GuestDisk, ...]:
     """Attach the volumes and return them as the guest sees them, in order. Raises RentalFailed."""
     instance_id = str(made.machine["InstanceId"])
     attached = any(_attachment(v, instance_id) for v in made.disks)
-    before = disks_before_ours(order, guest, attached=attached)
+    before = handover.disks_before_ours(order, guest, attached=attached)
     names = [requests.attach_name(index) for index in range(len(made.disks))]
     for item, name in zip(made.disks, names, strict=True):
         _attach_one(order, str(item["VolumeId"]), instance_id, name)
@@ -86,14 +78,11 @@ def attach(order: AwsOrder, made: Provisioned, guest: Host) -> tuple[GuestDisk, 
     if names:
         order.until(go_along, f"deletion with {instance_id}", order.timing.attach_s)
 
-    def appeared(volume: Volume) -> GuestDisk | Still:
+    def appeared(volume: handover.AttachedDisk) -> GuestDisk | Still:
         found = find_volume(disks(guest), volume, before, nvme=order.details.machine.ebs_nvme)
         return found or Still("not seen in the guest yet")
 
-    volumes = [
-        Volume(str(item["VolumeId"]), name, int(item["Size"]) * GIB)
-        for item, name in zip(made.disks, names, strict=True)
-    ]
+    volumes = [_as_attached(item, name) for item, name in zip(made.disks, names, strict=True)]
     return tuple(order.ask_guest(f"volume {one.id}", partial(appeared, one)) for one in volumes)
 
 
@@ -184,16 +173,16 @@ def swapped(order: AwsOrder) -> Provisioned:
         if order.is_earlier(leases.tags(one).get("Name", ""), count)
     ]
     if earlier:
-        with reached(order, machine_of(order, Provisioned(machine, (), place))) as guest:
+        with handover.reached(order, machine_of(order, Provisioned(machine, (), place))) as guest:
             for volume in earlier:
                 _take_away(order, volume, str(machine["InstanceId"]))
             nvme = order.details.machine.ebs_nvme
             attached = [
-                Volume(str(one["VolumeId"]), str(attachment["Device"]), int(one["Size"]) * GIB)
+                _as_attached(one, str(attachment["Device"]))
                 for one in earlier
                 for attachment in one.get("Attachments", [])
             ]
-            await_gone(
+            handover.await_gone(
                 order, guest, "the volumes before",
                 lambda shown: [
                     volume.id for volume in attached
@@ -290,18 +279,13 @@ _TOLERANCE = 0.05
 """The tolerance of an instance store's size, which EC2 rounds to GB; our choice."""
 
 
-@dataclass(frozen=True)
-class Volume:
-    """One attached volume: its id, its attach name and its size."""
-
-    id: str
-    attached_as: str
-    size_bytes: int
+def _as_attached(volume: Item, name: str) -> handover.AttachedDisk:
+    return handover.AttachedDisk(str(volume["VolumeId"]), name, int(volume["Size"]) * GIB)
 
 
 def find_volume(
     guest_disks: Iterable[GuestDisk],
-    volume: Volume,
+    volume: handover.AttachedDisk,
     before: Sequence[GuestDisk] | None,
     *,
     nvme: bool,
@@ -313,7 +297,7 @@ def find_volume(
     matches = [disk for disk in guest_disks if is_volume(disk, volume, nvme=nvme)]
     if len(matches) == 1 and not nvme and before is None:
         raise refused("disk not seen to appear", matches=matches)
-    return verified(matches, volume.id, volume.size_bytes, keys_of(before))
+    return handover.verified(matches, volume.id, volume.size_bytes, handover.keys_of(before))
 
 
 def find_stores(
@@ -332,10 +316,10 @@ def find_stores(
     return tuple(stores[:count])
 
 
-def is_volume(disk: GuestDisk, volume: Volume, *, nvme: bool) -> bool:
+def is_volume(disk: GuestDisk, volume: handover.AttachedDisk, *, nvme: bool) -> bool:
     """Whether a disk of the guest has the volume's name: pure."""
     serial = volume.id.replace("-", "")
     if nvme:
         linked = [re.split("[_-]", link.removeprefix(_EBS_LINK))[0] for link in disk.links]
         return serial in {disk.serial, *linked}
-    return disk.node == volume.attached_as.replace("/dev/sd", "/dev/xvd")
+    return disk.node == volume.place.replace("/dev/sd", "/dev/xvd")

@@ -16,13 +16,7 @@ from diskbench.extras import missing
 from diskbench.model.rental import Scope
 from diskbench.ports import RentWatch
 from diskbench.providers import recorder, waits
-from diskbench.providers.aws.errors import (
-    REGION_OFF,
-    error_code,
-    is_missing,
-    refused,
-    translate,
-)
+from diskbench.providers.aws.errors import REGION_OFF, error_code, is_missing, refused, translate
 from diskbench.providers.skeleton.cloud import Sessions, unless_missing
 from diskbench.providers.waits import CloudTiming, Still, repeated
 

@@ -24,7 +24,7 @@ from diskbench.providers.aws.offer import alternatives, candidates, check_suppor
 from diskbench.providers.aws.requests import dry_launch, only
 from diskbench.providers.networks import caller_cidr, ssh_cidr
 from diskbench.providers.options import NetworkOptions
-from diskbench.providers.skeleton.offer import needs
+from diskbench.providers.skeleton.offer import checked_size, needs
 
 Choice = tuple[AwsMachine, tuple[str, ...]]
 """A machine type, and the zones that offer it."""
@@ -140,9 +140,7 @@ def _size_gib(requested: AwsDiskRequest, image: AwsImage) -> int:
     """The size of the disk; for a root disk the image's size unless one is given."""
     if requested.kind == "instance-store":
         return 1
-    size = requested.size_gib or image.root_gib
-    if requested.kind == "root" and size < image.root_gib:
-        raise refused("root disk smaller than its image", size=size, image=image)
+    size = checked_size(requested, image.id, image.root_gib)
     requested.limits(size)
     return size
 

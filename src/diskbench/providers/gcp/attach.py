@@ -20,13 +20,7 @@ from diskbench.providers.gcp.errors import exists_already, is_busy, is_missing, 
 from diskbench.providers.gcp.provision import ended, in_zone, unless_there
 from diskbench.providers.gcp.requests import GcpOrder
 from diskbench.providers.guest import GuestDisk, disks
-from diskbench.providers.skeleton.handover import (
-    Machine,
-    check_size,
-    disks_before_ours,
-    keys_of,
-    verified,
-)
+from diskbench.providers.skeleton import handover
 from diskbench.providers.skeleton.leases import Listed, listed_in_time
 from diskbench.providers.skeleton.provision import Provisioned, name_of
 from diskbench.providers.waits import Still
@@ -43,7 +37,7 @@ def alive(order: GcpOrder, made: Provisioned) -> Item:
     return instance
 
 
-def machine_of(order: GcpOrder, made: Provisioned) -> Machine:
+def machine_of(order: GcpOrder, made: Provisioned) -> handover.Machine:
     """The machine, and how to connect to it: at its public address, else its private one."""
 
     def ask() -> str | Still:
@@ -61,14 +55,16 @@ def machine_of(order: GcpOrder, made: Provisioned) -> Machine:
     name, details = order.machine_name, order.details
     address = order.until(ask, f"address of {name}", order.timing.instance_s)
     through = tunnel(details.project, made.place, name) if details.reach == "iap" else None
-    return Machine(name, address, order.access(address, details.image.user, through), going)
+    access = order.access(address, details.image.user, through)
+    return handover.Machine(name, address, access, going)
 
 
 def attach(order: GcpOrder, made: Provisioned, guest: Host) -> tuple[GuestDisk, ...]:
     """Attach the disks and return them as the guest sees them, in order. Raises RentalFailed."""
     names = [order.device_name(index) for index in range(len(made.disks))]
     device_names = {str(one.get("deviceName")) for one in alive(order, made).get("disks", [])}
-    before = disks_before_ours(order, guest, attached=bool(device_names.intersection(names)))
+    attached = not device_names.isdisjoint(names)
+    before = handover.disks_before_ours(order, guest, attached=attached)
     for index in range(len(made.disks)):
         _attach_one(order, made, index)
     return tuple(
@@ -264,7 +260,7 @@ def find_disk(
     disk = _named(guest_disks, device_name)
     if disk is None or not disk.identity:
         return None
-    return verified([disk], device_name, size_bytes, keys_of(before))
+    return handover.verified([disk], device_name, size_bytes, handover.keys_of(before))
 
 
 def without_link(
@@ -272,7 +268,7 @@ def without_link(
 ) -> GuestDisk | None:
     """The disk that appeared with the size asked for and bears none of Google's links, as in an
     image without its udev rules; None without one."""
-    known = keys_of(before)
+    known = handover.keys_of(before)
     fresh = [disk for disk in with_unique_identity(guest_disks) if not known & disk.keys]
     bare = [disk for disk in fresh if not any(link.startswith(_LINK) for link in disk.links)]
     return next((disk for disk in bare if disk.size_bytes == size_bytes), None)
@@ -290,7 +286,7 @@ def find_local(
         links = f"{_LINK}{_LOCAL[interface]}"
         raise refused("fewer local SSDs", seen=len(present), count=count, links=links)
     for disk, name in zip(present, names, strict=True):
-        check_size(disk, name, size_gib * GIB)
+        handover.check_size(disk, name, size_gib * GIB)
     return present
 
 

@@ -36,6 +36,7 @@ from diskbench.providers.gcp.offer import (
 )
 from diskbench.providers.gcp.requests import is_regional
 from diskbench.providers.networks import caller_cidr, ssh_cidr
+from diskbench.providers.skeleton.offer import checked_size
 
 REGION = "us-central1"
 """The default region: that of the catalogue's prices; our choice."""
@@ -74,7 +75,7 @@ def resolve_details(
         typed = typed_machine(compute, spec.instance_type, here.zones, here.where)
         check_support(typed[0], requested)
     image = find_image(compute, spec.image, typed[0].arch if typed else "x86_64")
-    size_gib = _size_gib(requested, image)
+    size_gib = checked_size(requested, image.name, image.root_gib)
     machine, zones = typed or _chosen(here, size_gib)
     check_support(machine, requested)
     if image.arch != machine.arch:
@@ -153,14 +154,6 @@ def _zones(compute: Compute, region: str) -> tuple[str, ...]:
         known = [str(item["name"]) for item in compute.listed("regions")]
         raise UnknownName("Google Cloud region", region, known, field="region")
     return tuple(sorted(last(str(url)) for url in region_info.get("zones", [])))
-
-
-def _size_gib(requested: GcpDiskRequest, image: GcpImage) -> int:
-    """The size of the disk; for a root disk the image's size unless one is given."""
-    size = requested.size_gib or image.root_gib
-    if requested.kind == "root" and size < image.root_gib:
-        raise refused("root disk smaller than its image", size=size, image=image)
-    return size
 
 
 def _chosen(here: GcpLookup, size_gib: int) -> tuple[GcpMachine, tuple[str, ...]]:

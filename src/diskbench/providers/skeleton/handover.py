@@ -26,6 +26,16 @@ class Machine:
     alive: Callable[[], Still | None]
 
 
+@dataclass(frozen=True)
+class AttachedDisk:
+    """A disk as the cloud attached it: its id, the name or number of its place at the machine, and
+    its size."""
+
+    id: str
+    place: str
+    size_bytes: int
+
+
 @contextlib.contextmanager
 def reached(order: Order, machine: Machine) -> Iterator[Host]:
     """Connect to the machine's guest once it shows its host key and accepts our login; the

@@ -16,6 +16,7 @@ from diskbench.catalog.sourced_figures import Quantity
 from diskbench.model.base import Frozen
 from diskbench.model.options import RentSpec
 from diskbench.model.rental import DiskSpec, PricePart, Rental, Scope
+from diskbench.providers.error_table import refused
 
 OF_FILL = ", from a snapshot of a filled one"
 
@@ -74,6 +75,19 @@ def open_warnings(spec: RentSpec, *, spot: str) -> Iterator[str]:
         yield f"the cloud may end a spot machine at any time{spot}"
     if spec.ssh_cidr is not None and spec.ssh_cidr.endswith("/0"):
         yield f"SSH is open to all addresses ({spec.ssh_cidr}); only the lease's key gets in"
+
+
+def checked_size(
+    requested: SizedDisk, image: str, image_gib: int, root: str = "a root disk"
+) -> int:
+    """The size of the disk; for a root disk the image's unless one is given. Raises InvalidValue
+    where that is smaller than the image."""
+    size = requested.size_gib or image_gib
+    if requested.kind == "root" and size < image_gib:
+        raise refused(
+            "root disk smaller than its image", root=root, size=size, image=image, least=image_gib
+        )
+    return size
 
 
 class RentalDetails(Frozen):

@@ -8,8 +8,6 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from pydantic import TypeAdapter
-
 from diskbench.errors import InvalidValue
 from diskbench.model.options import RentSpec
 from diskbench.plan.rent_options import field_of, flag
@@ -19,23 +17,13 @@ from diskbench.yaml_lines import packaged
 
 
 @dataclass(frozen=True)
-class TagForm:
-    """What a cloud takes as the key and the value of a tag or label, and how many of them beside
-    ours; `advice` says it. `reserved` keys are ours or the cloud's own."""
-
-    key: re.Pattern[str]
-    value: re.Pattern[str]
-    reserved: re.Pattern[str]
-    most: int
-    advice: str
-
-
-@dataclass(frozen=True)
 class Forms:
     """The forms of a cloud's names, by field of the spec, and of its tags or labels, and what its
     kinds of disk do not have."""
 
-    tags: TagForm
+    tags: Mapping[str, Any]
+    """Patterns of what the cloud takes as `key` and `value` of a tag or label, and of the
+    `reserved` keys, which are ours or the cloud's own; the `most` beside ours; and `advice`."""
     names: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
     """Of each a `pattern`, the `advice` for a value without it, and the `flag` where it is not that
     of the field."""
@@ -64,21 +52,21 @@ class Forms:
                 raise InvalidValue(words, advice=form["advice"], field=field_of(typed))
         tags = self.tags
         for key, value in spec.tags:
-            if tags.reserved.match(key):
+            if re.match(tags["reserved"], key):
                 raise refused("reserved tag", key=key, value=value)
-            if not tags.key.fullmatch(key) or not tags.value.fullmatch(value):
+            if not re.fullmatch(tags["key"], key) or not re.fullmatch(tags["value"], value):
                 words = f"--tag {key}={value}: {cloud} takes no such tag"
-                raise InvalidValue(words, advice=tags.advice, field="tags")
+                raise InvalidValue(words, advice=tags["advice"], field="tags")
         counts = Counter(key.lower() for key, _ in spec.tags)
         if twice := [key for key, count in counts.items() if count > 1]:
             raise refused("tag given twice", twice=twice)
-        if len(spec.tags) > tags.most:
-            raise refused("too many tags", count=len(spec.tags), cloud=cloud, most=tags.most)
+        if len(spec.tags) > tags["most"]:
+            raise refused("too many tags", count=len(spec.tags), cloud=cloud, most=tags["most"])
 
 
 def read_forms(package: str) -> Forms:
     """The forms in the names.yaml of a package."""
-    return TypeAdapter(Forms).validate_python(packaged(package, "names.yaml"))
+    return Forms(**packaged(package, "names.yaml"))
 
 
 def at(answer: Any, path: str) -> Any:  # noqa: ANN401 - a cloud's JSON

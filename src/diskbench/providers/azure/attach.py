@@ -39,14 +39,13 @@ def machine_of(order: AzureOrder) -> handover.Machine:
 
     name = order.machine_name
     address = order.until(ask, f"address of {name}", order.timing.network_s)
-    unlisted, access = (
-        Still("Azure does not list its machine"),
-        order.access(address, requests.USER),
-    )
-    there = partial(provision.alive, order)
-    return handover.Machine(
-        f"machine {name}", address, access, lambda: None if there() else unlisted
-    )
+    access = order.access(address, requests.USER)
+
+    def going() -> Still | None:
+        there = provision.alive(order)
+        return None if there else Still("Azure does not list its machine")
+
+    return handover.Machine(f"machine {name}", address, access, going)
 
 
 def attach(

@@ -7,7 +7,6 @@ from typing import Any
 from diskbench.errors import DiskbenchError
 from diskbench.model.rental import Which
 from diskbench.providers.cloud_init import user_data
-from diskbench.providers.options import EmulationOptions
 from diskbench.providers.skeleton import provision as skeleton
 from diskbench.providers.vsphere import requests
 from diskbench.providers.vsphere.client import Item, Ref, Vsphere, VsphereTiming, moid, reference
@@ -29,15 +28,6 @@ class VsphereOrder(skeleton.Order):
     details: VsphereResolved
     timing: VsphereTiming
     vsphere: Vsphere
-
-    @property
-    def lab(self) -> str:
-        """As skeleton.Order: `noise=0.05 time_scale=60.0`."""
-        if not self.details.emulated:
-            return ""
-        emulation = EmulationOptions.of(self.spec)
-        values = emulation.model_dump(exclude_defaults=True, exclude={"style", "user"})
-        return " ".join(f"{key}={value}" for key, value in values.items())
 
 
 def provision(order: VsphereOrder) -> Ref:

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from diskbench.providers.aws.policy import policy as printed_policy
+from diskbench.providers.aws.doctor import policy as printed_policy
 from emulators.aws.call import Answer
 from emulators.aws.faults import Faults
 from emulators.aws.policies import Demand

@@ -9,8 +9,8 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from diskbench.providers.aws.policy import policy as printed_policy
-from diskbench.providers.aws.requests import LEASE_TAG
+from diskbench.providers.aws.doctor import policy as printed_policy
+from diskbench.providers.skeleton.leases import LEASE_TAG
 from emulators import guests
 from emulators.aws.cloud import Cloud
 from emulators.aws.dispatch import forget_everything, installed

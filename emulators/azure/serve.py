@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 from contextlib import contextmanager
 
-from diskbench.providers.azure.policy import actions
+from diskbench.providers.azure.doctor import actions
 from emulators.azure.cloud import Cloud
 from emulators.azure.operations import Pace
 from emulators.azure.server import REGION, environment, running

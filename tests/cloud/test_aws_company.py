@@ -15,7 +15,7 @@ from tests.contract.rented import AwsCloud
 from diskbench.catalog.books import opt_in_regions
 from diskbench.errors import AccessDenied, DiskbenchError, InvalidValue, RentalFailed
 from diskbench.model.rental import Rental
-from diskbench.providers.aws.policy import policy
+from diskbench.providers.aws.doctor import policy
 from diskbench.testing.rig import RigOnlooker, claim, resolved, scope_of
 
 TAGS = (("team", "db"), ("Cost Center", "42"))

@@ -15,7 +15,7 @@ from tests.contract.rented import AwsCloud
 from tests.rigs.cli import Cli, merged_rows
 
 from diskbench.errors import InvalidValue
-from diskbench.providers.aws.policy import policy
+from diskbench.providers.aws.doctor import policy
 from diskbench.testing.rig import resolved
 from diskbench.units import GIB
 

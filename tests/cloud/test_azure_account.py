@@ -16,8 +16,8 @@ from diskbench.errors import AccessDenied, CloudSilent, InvalidValue, Throttled,
 from diskbench.model.options import RentSpec
 from diskbench.providers.azure import provision
 from diskbench.providers.azure.disk_request import disk_request
+from diskbench.providers.azure.doctor import SWITCH
 from diskbench.providers.azure.errors import retry_after_s
-from diskbench.providers.azure.policy import SWITCH
 from diskbench.providers.azure.requests import resource_group
 from diskbench.providers.options import NetworkOptions
 

@@ -19,7 +19,7 @@ from tests.cloud.rented_azure import Azure
 
 from diskbench import errors
 from diskbench.model.metrics import CloudMetric, exceeded_within
-from diskbench.providers.azure import policy
+from diskbench.providers.azure import doctor
 from diskbench.providers.azure.cloud import AzureProvider
 
 ROOT = Path(__file__).parents[2]
@@ -240,5 +240,5 @@ def test_the_default_is_a_whole_rental(rig: Rig) -> None:
 
 def test_the_page_shows_the_role_as_it_is_printed() -> None:
     (text,) = re.findall(r"```json\n(.*?)\n```", (ROOT / "docs/azure.md").read_text(), re.DOTALL)
-    assert text == policy.policy()
-    assert set(json.loads(text)["Actions"]) == set(policy.actions())
+    assert text == doctor.policy()
+    assert set(json.loads(text)["Actions"]) == set(doctor.actions())

@@ -31,7 +31,7 @@ from tests.rigs.cli import a_user
 from diskbench.cli import main
 from diskbench.cli.schema import _schema
 from diskbench.model.rental import Scope
-from diskbench.providers.azure.policy import actions
+from diskbench.providers.azure.doctor import actions
 from diskbench.providers.gcp.cloud import GCPProvider
 from diskbench.providers.gcp.doctor import permissions
 from diskbench.providers.vsphere.doctor import privileges

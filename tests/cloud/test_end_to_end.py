@@ -378,18 +378,18 @@ def goes_on_in_the_next_zone(story: Story) -> bool:
     return bool(story.calls("disks.insert")[-1].path["zone"] == "us-central1-b")
 
 
+def put(fault: str, *what: Any, **how: Any) -> Callable[[Any], object]:
+    """This fault, put into a cloud."""
+    return lambda faults: getattr(faults, fault)(*what, **how)
+
+
 @table(
     "harm, holds",
     {
-        "azure a zone without capacity": (
-            lambda faults: faults.capacity(zone="1"), goes_on_in_the_next_zone,
-        ),
+        "azure a zone without capacity": (put("capacity", zone="1"), goes_on_in_the_next_zone),
         **{
             f"gcp a zone without capacity, {words}": (
-                lambda faults, details=details: faults.stockout(
-                    zone="us-central1-a", details=details
-                ),
-                goes_on_in_the_next_zone,
+                put("stockout", zone="us-central1-a", details=details), goes_on_in_the_next_zone,
             )
             for words, details in (("in a word", False), ("with details", True))
         },
@@ -398,16 +398,15 @@ def goes_on_in_the_next_zone(story: Story) -> bool:
         ),
         **{
             f"gcp a lost answer to {method}": (
-                lambda faults, method=method: faults.lose_answer(method),
-                asked_twice_for_one(method),
+                put("lose_answer", method), asked_twice_for_one(method),
             )
             for method in (
                 "firewalls.insert", "instances.insert", "disks.insert", "instances.attachDisk",
             )
         },
-        "gcp a late attachment": lambda faults: faults.slow("instances.attachDisk", looks=6),
-        "vsphere a session that ends": lambda it: it.fault("ReconfigVM_Task", "NotAuthenticated"),
-        "vsphere a busy cloud": lambda it: it.fault("PowerOnVM_Task", "TaskInProgress", times=2),
+        "gcp a late attachment": put("slow", "instances.attachDisk", looks=6),
+        "vsphere a session that ends": put("fault", "ReconfigVM_Task", "NotAuthenticated"),
+        "vsphere a busy cloud": put("fault", "PowerOnVM_Task", "TaskInProgress", times=2),
     },
 )  # fmt: skip
 def test_what_passes_is_sat_out_and_makes_nothing_twice(
@@ -427,54 +426,34 @@ INF = float("inf")
 @table(
     "harm, code, said, gives_up",
     {
-        "gcp no capacity": (
-            lambda faults: faults.stockout(times=INF),
-            1,
-            "no zone of us-central1 has capacity",
-        ),
-        "gcp no quota": (lambda it: it.quota("SSD_TOTAL_GB", 15), 2, "SSD_TOTAL_GB"),
-        "gcp a disk that is never ready": (
-            lambda faults: faults.stuck("disks.insert"),
-            1,
-            "longer than 2 s",
-            "disk_s=2",
-        ),
-        "gcp a machine that answers nobody": (
-            lambda faults: setattr(faults, "never_up", True),
-            1,
-            "SSH",
-            "ssh_s=2",
-        ),
-        "gcp an operation that fails": (
-            lambda faults: faults.fail(
-                "instances.attachDisk", "UNSUPPORTED_OPERATION", "It is old."
-            ),
+        "gcp no capacity": (put("stockout", times=INF), 1, "no zone of us-central1 has capacity"),
+        "gcp no quota": (put("quota", "SSD_TOTAL_GB", 15), 2, "SSD_TOTAL_GB"),
+        "gcp a slow disk": (put("stuck", "disks.insert"), 1, "longer than 2 s", "disk_s=2"),
+        "gcp a silent machine": (lambda it: setattr(it, "never_up", True), 1, "SSH", "ssh_s=2"),
+        "gcp a failed operation": (
+            put("fail", "instances.attachDisk", "UNSUPPORTED_OPERATION", "It is old."),
             2,
             "It is old.",
         ),
-        "vsphere a datastore without room": (
-            lambda vsphere: vsphere.free("nvme", 3 * GIB),
-            2,
-            "datastore nvme has 3 GiB free",
-        ),
+        "vsphere no room": (put("free", "nvme", 3 * GIB), 2, "datastore nvme has 3 GiB free"),
         "vsphere a datastore that fills up": (
-            lambda vsphere: vsphere.fault("ReconfigVM_Task", "NoDiskSpace", times=0),
+            put("fault", "ReconfigVM_Task", "NoDiskSpace", times=0),
             1,
             "has no free space",
         ),
         "vsphere no capacity": (
-            lambda vsphere: vsphere.fault("CloneVM_Task", "InsufficientResourcesFault", times=0),
+            put("fault", "CloneVM_Task", "InsufficientResourcesFault", times=0),
             1,
             "no capacity for the machine",
         ),
-        "vsphere a disk that never appears": (
-            lambda vsphere: vsphere.slow_disks.clear(),
+        "vsphere no disk": (
+            lambda it: it.slow_disks.clear(),
             1,
             "not seen in the guest",
             "appear_s=2",
         ),
-        "vsphere a guest without VMware Tools": (
-            lambda vsphere: setattr(vsphere, "tools", False),
+        "vsphere no tools": (
+            lambda it: setattr(it, "tools", False),
             1,
             "VMware Tools",
             "address_s=2",

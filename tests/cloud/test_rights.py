@@ -34,9 +34,9 @@ from diskbench.errors import AccessDenied, DiskbenchError, UnknownName
 from diskbench.model.options import RentSpec
 from diskbench.model.rental import Acquired, LeaseEnd, Rental, Scope
 from diskbench.providers.aws.client import AwsSessions
-from diskbench.providers.aws.policy import policy
+from diskbench.providers.aws.doctor import policy
 from diskbench.providers.azure import attach, provision
-from diskbench.providers.azure import policy as azure
+from diskbench.providers.azure import doctor as azure
 from diskbench.providers.azure.client import MACHINES
 from diskbench.providers.gcp.client import GcpSessions, change
 from diskbench.providers.gcp.doctor import OPTIONAL, permissions

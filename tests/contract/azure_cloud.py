@@ -2,7 +2,7 @@
 
 from tests.cloud.eager import AZURE
 from tests.cloud.rented_azure import REGION, Azure
-from tests.contract.rented import switches
+from tests.contract.rented import CloudRig, enter, switches
 
 from diskbench.model.options import RentSpec
 from diskbench.ports import Renter
@@ -12,7 +12,8 @@ from diskbench.providers.azure.plugin import AzureOptions
 _CACHED = AzureOptions(cache="readwrite")
 
 
-class AzureCloud:
+class AzureCloud(CloudRig):
+    leftover = "diskbench-{}"
     wrong = (
         RentSpec(),
         RentSpec(disk="Premium_LSR", size_gib=20),
@@ -30,9 +31,7 @@ class AzureCloud:
 
     def __init__(self, azure: Azure, monkeypatch, home) -> None:
         self.azure = azure
-        for name, value in azure.env.items():
-            monkeypatch.setenv(name, value)
-        monkeypatch.setenv("XDG_DATA_HOME", str(home))
+        enter(azure, monkeypatch, home)
         self.provider: Renter = AzureProvider(timing=AZURE)
         self.spec = RentSpec(
             disk="Standard_LRS", size_gib=1, region=REGION, endpoint_url=azure.endpoint
@@ -53,12 +52,6 @@ class AzureCloud:
         assert len(ends) > 5
         return {*ends, *switches()}
 
-    def add_leftover(self, lease_id: str) -> None:
-        self._group(lease_id, f"diskbench-{lease_id}")
-
-    def add_copy(self, lease_id: str) -> str:
-        return self._group(lease_id, "prod-database")
-
     def is_there(self, copy: str) -> bool:
         name = copy.partition(" ")[2]
         return any(f"/{name}/" in f"{row['id']}/".lower() for row in self._rows())
@@ -67,7 +60,7 @@ class AzureCloud:
         with self.azure.cloud.lock:
             return list(self.azure.cloud.resources.values())
 
-    def _group(self, lease_id: str, name: str) -> str:
+    def make(self, lease_id: str, name: str) -> str:
         tags = {"diskbench-lease": lease_id, "diskbench-expires": "1"}
         lag, self.azure.cloud.lag = self.azure.cloud.lag, 0  # an old thing, that everybody sees
         groups = self.azure.resources.resource_groups

@@ -4,13 +4,14 @@ import uuid
 
 from tests.cloud.eager import GCP
 from tests.cloud.rented_gcp import ZONE, Gcp
+from tests.contract.rented import CloudRig, enter
 
 from diskbench.model.options import RentSpec
 from diskbench.ports import Renter
 from diskbench.providers.gcp.cloud import GCPProvider
 
 
-class GcpCloud:
+class GcpCloud(CloudRig):
     wrong = (
         RentSpec(),
         RentSpec(disk="pd-sdd", size_gib=20),
@@ -26,9 +27,7 @@ class GcpCloud:
 
     def __init__(self, gcp: Gcp, monkeypatch, home) -> None:
         self.gcp = gcp
-        for name, value in gcp.env.items():
-            monkeypatch.setenv(name, value)
-        monkeypatch.setenv("XDG_DATA_HOME", str(home))
+        enter(gcp, monkeypatch, home)
         self.provider: Renter = GCPProvider(timing=GCP)
         self.spec = RentSpec(disk="pd-standard", size_gib=10, endpoint_url=gcp.endpoint)
 
@@ -48,28 +47,15 @@ class GcpCloud:
         # The guest's own switch comes later than Google's, which deletes the machine.
         return {float(one["diskbench-expires"]) for one in mine}
 
-    def add_leftover(self, lease_id: str) -> None:
-        self._disk(lease_id, f"diskbench-{lease_id}-forgotten")
-
-    def add_copy(self, lease_id: str) -> str:
-        return self._disk(lease_id, "prod-database")
-
     def is_there(self, copy: str) -> bool:
         name = copy.rpartition("/")[2]
         return any(row["name"] == name for row in self.gcp.cloud.resources.values())
 
-    def _disk(self, lease_id: str, name: str) -> str:
-        self.gcp.call(
-            "Disks",
-            "insert_unary",
-            zone=ZONE,
-            request_id=str(uuid.uuid4()),
-            disk_resource={
-                "name": name,
-                "size_gb": 10,
-                "labels": {"diskbench-lease": lease_id, "diskbench-expires": "1"},
-            },
-        )
+    def make(self, lease_id: str, name: str) -> str:
+        labels = {"diskbench-lease": lease_id, "diskbench-expires": "1"}
+        asked = {"name": name, "size_gb": 10, "labels": labels}
+        once = {"request_id": str(uuid.uuid4())}
+        self.gcp.call("Disks", "insert_unary", zone=ZONE, disk_resource=asked, **once)
         # It is an old thing, that everybody sees.
         self.gcp.cloud.sightings.settle()
         return f"disk {ZONE}/{name}"

@@ -1,12 +1,50 @@
 """The providers that the contract is held against, each with the powers its tests need."""
 
 import json
+import subprocess
+from typing import Any
+
+import pytest
+from emulators import guests
+from tests.cloud.eager import AWS
+from tests.cloud.rented import REGION
 
 from diskbench.model.options import RentSpec
 from diskbench.ports import Renter
+from diskbench.providers.aws.cloud import AWSProvider
+from diskbench.providers.fake import cloud as fake
+from diskbench.providers.lab import devices, machines, places
+from diskbench.providers.lab.build import LabRecord
+from diskbench.providers.lab.cloud import LabProvider
+from diskbench.providers.lab.processes import find_groups
+from diskbench.providers.lab.request import LabRequest
 
 
-class FakeCloud:
+class CloudRig:
+    """What the rigs of clouds share."""
+
+    leftover = "diskbench-{}-forgotten"
+
+    def make(self, lease_id: str, name: str) -> str:
+        """Make a thing with the lease's tags; its kind and id."""
+        raise NotImplementedError
+
+    def add_leftover(self, lease_id: str) -> None:
+        self.make(lease_id, self.leftover.format(lease_id))
+
+    def add_copy(self, lease_id: str) -> str:
+        return self.make(lease_id, "prod-database")
+
+
+def enter(cloud: Any, monkeypatch: pytest.MonkeyPatch, home: Any) -> None:
+    """Be a user of an emulated cloud, whose keys are below `home`."""
+    for name in ("AWS_PROFILE", "AWS_SESSION_TOKEN", "AWS_ENDPOINT_URL"):
+        monkeypatch.delenv(name, raising=False)
+    for name, value in {**cloud.env, "XDG_DATA_HOME": str(home)}.items():
+        monkeypatch.setenv(name, value)
+
+
+class FakeCloud(CloudRig):
     spec = RentSpec(disk="plain", size_gib=1)
     wrong = (
         RentSpec(),
@@ -16,11 +54,9 @@ class FakeCloud:
     )
 
     def __init__(self, tmp_path, monkeypatch) -> None:
-        from diskbench.providers.fake.cloud import VARIABLE, FakeProvider
-
         self.directory = tmp_path / "fake cloud"
-        monkeypatch.setenv(VARIABLE, str(self.directory))
-        self.provider: Renter = FakeProvider()
+        monkeypatch.setenv(fake.VARIABLE, str(self.directory))
+        self.provider: Renter = fake.FakeProvider()
 
     def count(self, lease_id: str) -> int:
         return len(list((self.directory / "resources").glob(f"*{lease_id}*")))
@@ -29,13 +65,7 @@ class FakeCloud:
         files = (self.directory / "resources").glob(f"*{lease_id}*/tags.json")
         return {json.loads(one.read_text())["diskbench-expires"] for one in files}
 
-    def add_leftover(self, lease_id: str) -> None:
-        self._make(lease_id, f"diskbench-{lease_id}-address")
-
-    def add_copy(self, lease_id: str) -> str:
-        return self._make(lease_id, "prod-database")
-
-    def _make(self, lease_id: str, name: str) -> str:
+    def make(self, lease_id: str, name: str) -> str:
         made = self.directory / "resources" / name
         made.mkdir(parents=True)
         tags = {"diskbench-lease": lease_id, "diskbench-expires": 1.0}
@@ -59,31 +89,21 @@ class LabCloud:
     )
 
     def __init__(self, directory, monkeypatch) -> None:
-        from diskbench.providers.lab.cloud import LabProvider
-        from diskbench.providers.lab.places import VARIABLE
-
         self.directory = directory
-        monkeypatch.setenv(VARIABLE, str(directory))
+        monkeypatch.setenv(places.VARIABLE, str(directory))
         self.provider: Renter = LabProvider()
 
     def count(self, lease_id: str) -> int:
-        from diskbench.providers.lab import devices
-        from diskbench.providers.lab.processes import find_groups
-
         place = self.directory / lease_id
         images = [loop for loop in devices.find(self.directory) if loop.image.is_relative_to(place)]
         groups = [one for one in find_groups().lease_ids() if one == lease_id]
         return len(images) + len(groups) + place.exists()
 
     def ends(self, lease_id: str) -> set[float]:
-        from diskbench.providers.lab import machines
-
         found = machines.leases()[lease_id]
         return set() if found is None else {found}
 
     def add_leftover(self, lease_id: str) -> None:
-        import subprocess
-
         disks = self.directory / lease_id / "disks"
         disks.mkdir(parents=True, exist_ok=True)
         with (disks / "forgotten.img").open("wb") as image:
@@ -91,9 +111,6 @@ class LabCloud:
         subprocess.run(["losetup", "-f", disks / "forgotten.img"], check=True)
 
     def add_copy(self, lease_id: str) -> str:
-        from diskbench.providers.lab.build import LabRecord
-        from diskbench.providers.lab.request import LabRequest
-
         made = self.directory / "prod-database"
         made.mkdir(parents=True)
         record = LabRecord(lease_id=lease_id, request=LabRequest(expires_at=1.0), made_at=1.0)
@@ -105,13 +122,11 @@ class LabCloud:
         return (self.directory / copy.partition(" ")[2] / "table.db").exists()
 
     def tear_down(self) -> None:
-        from diskbench.providers.lab import machines
-
         for lease_id in machines.leases():
             machines.release(lease_id)
 
 
-class AwsCloud:
+class AwsCloud(CloudRig):
     wrong = (
         RentSpec(),
         RentSpec(disk="gp22", size_gib=20),
@@ -123,90 +138,50 @@ class AwsCloud:
     )
 
     def __init__(self, aws, monkeypatch, home) -> None:
-        from tests.cloud.eager import AWS
-
-        from diskbench.providers.aws.cloud import AWSProvider
-
         self.aws = aws
-        for name, value in aws.env.items():
-            monkeypatch.setenv(name, value)
-        monkeypatch.setenv("XDG_DATA_HOME", str(home))
-        for name in ("AWS_PROFILE", "AWS_SESSION_TOKEN", "AWS_ENDPOINT_URL"):
-            monkeypatch.delenv(name, raising=False)
+        enter(aws, monkeypatch, home)
         self.provider: Renter = AWSProvider(timing=AWS)
-        self.spec = RentSpec(disk="gp2", size_gib=1, region=aws_region(), endpoint_url=aws.endpoint)
+        self.spec = RentSpec(disk="gp2", size_gib=1, region=REGION, endpoint_url=aws.endpoint)
 
-    def count(self, lease_id: str) -> int:
-        ec2 = self.aws.client()
-        tagged = [{"Name": "tag:diskbench-lease", "Values": [lease_id]}]
-        machines = [
-            one
-            for group in ec2.describe_instances(Filters=tagged)["Reservations"]
-            for one in group["Instances"]
-            if one["State"]["Name"] != "terminated"
-        ]
-        return sum(
-            len(found)
-            for found in (
-                machines,
-                ec2.describe_volumes(Filters=tagged)["Volumes"],
-                ec2.describe_key_pairs(Filters=tagged)["KeyPairs"],
-                ec2.describe_security_groups(Filters=tagged)["SecurityGroups"],
-            )
-        )
-
-    def ends(self, lease_id: str) -> set[float]:
+    def _things(self, lease_id: str) -> list[Any]:
         ec2 = self.aws.client()
         tagged = [{"Name": "tag:diskbench-lease", "Values": [lease_id]}]
         groups = ec2.describe_instances(Filters=tagged)["Reservations"]
-        things = [
-            *(one for group in groups for one in group["Instances"]),
+        machines = [one for group in groups for one in group["Instances"]]
+        return [
+            *(one for one in machines if one["State"]["Name"] != "terminated"),
             *ec2.describe_volumes(Filters=tagged)["Volumes"],
             *ec2.describe_key_pairs(Filters=tagged)["KeyPairs"],
             *ec2.describe_security_groups(Filters=tagged)["SecurityGroups"],
             *ec2.describe_network_interfaces(Filters=tagged)["NetworkInterfaces"],
         ]
+
+    def count(self, lease_id: str) -> int:
+        return len(self._things(lease_id))
+
+    def ends(self, lease_id: str) -> set[float]:
         carried = [
-            {tag["Key"]: tag["Value"] for tag in one.get("Tags") or one["TagSet"]} for one in things
+            {tag["Key"]: tag["Value"] for tag in one.get("Tags") or one["TagSet"]}
+            for one in self._things(lease_id)
         ]
         assert len(carried) > 4
         return {float(tags["diskbench-expires"]) for tags in carried} | switches()
-
-    def add_leftover(self, lease_id: str) -> None:
-        self._volume(lease_id, f"diskbench-{lease_id}-forgotten")
-
-    def add_copy(self, lease_id: str) -> str:
-        return self._volume(lease_id, "prod-database")
 
     def is_there(self, copy: str) -> bool:
         volumes = self.aws.client().describe_volumes()["Volumes"]
         return copy.partition(" ")[2] in {one["VolumeId"] for one in volumes}
 
-    def _volume(self, lease_id: str, name: str) -> str:
-        tags = [
-            {"Key": "diskbench-lease", "Value": lease_id},
-            {"Key": "diskbench-expires", "Value": "1"},
-            {"Key": "Name", "Value": name},
-        ]
-        made = self.aws.client().create_volume(
-            AvailabilityZone=f"{aws_region()}a",
-            Size=1,
-            VolumeType="gp2",
-            TagSpecifications=[{"ResourceType": "volume", "Tags": tags}],
-        )
+    def make(self, lease_id: str, name: str) -> str:
+        tags = {"diskbench-lease": lease_id, "diskbench-expires": "1", "Name": name}
+        carried = [{"Key": key, "Value": value} for key, value in tags.items()]
+        kind = [{"ResourceType": "volume", "Tags": carried}]
+        asked = {"AvailabilityZone": f"{REGION}a", "Size": 1, "VolumeType": "gp2"}
+        made = self.aws.client().create_volume(**asked, TagSpecifications=kind)
         return f"volume {made['VolumeId']}"
 
 
 def switches() -> set[float]:
     """When the emulated machines switch themselves off, as their guests know it."""
-    from emulators import guests
-
     found = {guests.ends_at(name) for name in guests.names()}
     assert None not in found
     return {one for one in found if one is not None}
-
-
-def aws_region() -> str:
-    from tests.cloud.rented import REGION
-
-    return REGION

@@ -16,7 +16,6 @@ from diskbench.providers.fake.cloud import ZONES, plan_fault
 from diskbench.testing.end_to_end import EndToEndContract
 from diskbench.testing.renter import RenterContract
 from diskbench.testing.rig import RigOnlooker, acquire, scope_of
-from diskbench.testing.swaps import SwapContract
 
 pytestmark = pytest.mark.slow
 
@@ -24,13 +23,13 @@ LAG = 3
 """Looks for which a new thing is absent, and a deleted one present."""
 
 
-class TestFake(RenterContract, SwapContract):
+class TestFake(RenterContract):
     @pytest.fixture
     def rig(self, tmp_path, monkeypatch):
         return FakeCloud(tmp_path, monkeypatch)
 
 
-class TestLab(RenterContract, SwapContract):
+class TestLab(RenterContract):
     @pytest.fixture
     def rig(self, monkeypatch):
         # On a disk, for direct I/O: where /tmp is a tmpfs, tmp_path has none.
@@ -113,7 +112,7 @@ class TestVsphereEndToEnd(InOneSession):
 
 
 @pytest.mark.thorough
-class TestEmulated(Emulated, RenterContract, SwapContract):
+class TestEmulated(Emulated, RenterContract):
     @pytest.fixture(
         params=[(cloud, lags) for cloud in RIGS for lags in (False, True)],
         ids=lambda kind: f"{kind[0]}{' lags' * kind[1]}",

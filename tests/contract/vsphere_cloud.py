@@ -3,20 +3,21 @@
 from emulators.vsphere.cloud import Vsphere
 from tests.cloud.eager import VSPHERE
 from tests.cloud.rented_vsphere import clone, listed
-from tests.contract.rented import switches
+from tests.contract.rented import CloudRig, enter, switches
 
 from diskbench.model.options import RentSpec
 from diskbench.model.rental import Scope
 from diskbench.ports import Renter
+from diskbench.providers.skeleton.leases import Tagged
 from diskbench.providers.vsphere.cloud import VsphereProvider
-from diskbench.providers.vsphere.inventory import VsphereMachine, machines
+from diskbench.providers.vsphere.inventory import machines
 from diskbench.providers.vsphere.plugin import VsphereOptions
 from diskbench.providers.vsphere.requests import mark
 
 NVME = VsphereOptions(datastore="nvme")
 
 
-class VsphereCloud:
+class VsphereCloud(CloudRig):
     wrong = (
         RentSpec(),
         RentSpec(size_gib=20),
@@ -34,9 +35,7 @@ class VsphereCloud:
 
     def __init__(self, vsphere: Vsphere, monkeypatch, home) -> None:
         self.vsphere = vsphere
-        for name, value in vsphere.env.items():
-            monkeypatch.setenv(name, value)
-        monkeypatch.setenv("XDG_DATA_HOME", str(home))
+        enter(vsphere, monkeypatch, home)
         self.provider: Renter = VsphereProvider(timing=VSPHERE)
         trusted = VsphereOptions(datastore="nvme", ca_file=str(vsphere.simulator.ca_file))
         self.spec = RentSpec(size_gib=1, endpoint_url=vsphere.endpoint, vsphere=trusted)
@@ -50,24 +49,18 @@ class VsphereCloud:
         found = (mark(one.notes) for one in listed(self.vsphere) if one.name == name)
         return {float(one.expires_at) for one in found if one and one.expires_at} | switches()
 
-    def add_leftover(self, lease_id: str) -> None:
-        self._add(f"diskbench-{lease_id}-forgotten", f"notes\ndiskbench-lease: {lease_id}")
-
-    def add_copy(self, lease_id: str) -> str:
-        self._add("prod-database", f"notes\ndiskbench-lease: {lease_id}\ndiskbench-expires: 1")
-        (made,) = [one for one in self._marked(lease_id) if one.item.name == "prod-database"]
-        return made.mark.told
-
-    def _add(self, name: str, notes: str) -> None:
-        clone(self.vsphere, name, notes)
+    def make(self, lease_id: str, name: str) -> str:
+        clone(self.vsphere, name, f"notes\ndiskbench-lease: {lease_id}\ndiskbench-expires: 1")
         self.vsphere.settled()  # it is an old thing: the lag is over for it
+        (made,) = [one for one in self._marked(lease_id) if one.name == name]
+        return made.told
 
     def is_there(self, copy: str) -> bool:
-        return copy in {one.mark.told for one in self._marked(None)}
+        return copy in {one.told for one in self._marked(None)}
 
-    def _marked(self, lease_id: str | None) -> list[VsphereMachine]:
+    def _marked(self, lease_id: str | None) -> list[Tagged]:
         assert isinstance(self.provider, VsphereProvider)
         scope = Scope(provider="vsphere", endpoint=self.vsphere.endpoint)
         scope = scope.model_copy(update={"ca_file": str(self.vsphere.simulator.ca_file)})
         opened = self.provider.sessions.of_scope(scope, VSPHERE)
-        return [one for one in machines(opened) if lease_id in {None, one.mark.lease_id}]
+        return [one for one in machines(opened) if lease_id in {None, one.lease_id}]

@@ -86,14 +86,6 @@ def test_a_release_in_the_middle_waits_and_takes_all(lab: Lab) -> None:
     assert lab.left() == []
 
 
-def test_release_twice_and_of_nothing(lab: Lab) -> None:
-    lab.machines.acquire("one", custom())
-    lab.machines.release("one")
-    lab.machines.release("one")
-    lab.machines.release("never")
-    assert lab.left() == []
-
-
 def test_a_supervisor_that_is_killed_comes_back_with_its_balance(lab: Lab) -> None:
     from diskbench.model.rental import DiskSpec
     from diskbench.providers.lab.request import LabRequest

@@ -23,11 +23,12 @@ from tests.qemu.image import Image
 from tests.qemu.nvme_target import Controller, Namespace
 
 from diskbench.hosts.device import check_device
-from diskbench.providers.aws.attach import STORE_MODEL, Volume, find_stores, find_volume
+from diskbench.providers.aws.attach import STORE_MODEL, find_stores, find_volume
 from diskbench.providers.aws.requests import attach_name
 from diskbench.providers.azure.attach import find_local, find_lun, identity, path
 from diskbench.providers.gcp.attach import find_disk, with_unique_identity
 from diskbench.providers.guest import disks
+from diskbench.providers.skeleton.handover import AttachedDisk
 
 pytestmark = pytest.mark.timeout(2 * BOOT_S + 900)
 """The image may have to be built, a guest to boot."""
@@ -150,7 +151,7 @@ def test_a_volume_is_found_by_its_id_and_ec2s_link_names_the_same_disk(cloud: Cl
     try:
         for volume, name in volumes.items():
             cloud.guest.await_links(name)
-            wanted = Volume(volume, name, DISK_BYTES)
+            wanted = AttachedDisk(volume, name, DISK_BYTES)
             found = find_volume(disks(cloud.guest.host), wanted, before, nvme=True)
             assert found is not None
             serial = volume.replace("-", "")

@@ -29,8 +29,7 @@ def check_endpoint(spec: RentSpec, secrets: str) -> None:
     if (url := spec.endpoint_url) is not None:
         parts = urlsplit(url)
         if parts.scheme not in {"http", "https"} or not parts.hostname:
-            words, advice = f"--endpoint-url {url!r} is not a URL", "use http://HOST:PORT"
-            raise InvalidValue(words, advice=advice, field="endpoint_url")
+            raise refused("no URL", url=url)
         if parts.scheme == "http" and not is_loopback(url):
             raise refused("secrets in the clear", url=url, secrets=secrets)
     emulated = url is not None and is_loopback(url)
@@ -40,8 +39,7 @@ def check_endpoint(spec: RentSpec, secrets: str) -> None:
 def size_asked(spec: RentSpec) -> int:
     """Return the size of the disk in GiB. Raises InvalidValue where none is given."""
     if spec.size_gib is None:
-        words = f"--disk {spec.disk} needs a size"
-        raise InvalidValue(words, advice="add --size GIB", field="disk")
+        raise refused("no size of the disk", disk=spec.disk)
     return spec.size_gib
 
 
@@ -83,18 +81,15 @@ def check_own(spec: RentSpec, plugin: Plugin) -> None:
 def check_count(spec: RentSpec, most: int) -> None:
     """Refuse one disk with striping, and more disks than a machine takes. Raises InvalidValue."""
     if spec.stripe and spec.count < 2:
-        advice = "add --count N, 2 or more"
-        raise InvalidValue("--stripe needs several disks", advice=advice, field="stripe")
+        raise refused("stripe over one disk")
     if spec.count > most:
-        words = f"--count {spec.count} is too many"
-        raise InvalidValue(words, advice=f"at most {most}", field="count")
+        raise refused("too many disks", count=spec.count, most=most)
 
 
 def check_one_root(spec: RentSpec) -> None:
     """Refuse several root disks. Raises InvalidValue."""
     if spec.count > 1:
-        words = f"--count {spec.count}: a machine has one root disk"
-        raise InvalidValue(words, advice="leave --count out", field="count")
+        raise refused("several root disks", count=spec.count)
 
 
 def refuse_options(values: Mapping[str, object], why: str, *, advice: str) -> None:
@@ -114,8 +109,7 @@ def check_ssh(spec: RentSpec, subject: str) -> None:
         return
     check_cidr(spec.ssh_cidr)
     if spec.security_group is not None:
-        words = f"--ssh-cidr cannot be used with --security-group: {subject} not changed"
-        raise InvalidValue(words, advice="leave one of them out", field="ssh_cidr")
+        raise refused("network beside a group", subject=subject)
 
 
 def check_lab(spec: RentSpec, *, emulated: bool, endpoint: str) -> None:
@@ -132,8 +126,7 @@ def whole_throughput(spec: RentSpec, unit: str) -> int | None:
     """
     typed = spec.throughput_mib_per_s
     if typed is not None and typed != int(typed):
-        words = f"--throughput {typed:g}: it is sold in whole {unit} only"
-        raise InvalidValue(words, advice="give a whole number", field="throughput")
+        raise refused("fraction of a throughput", typed=typed, unit=unit)
     return None if typed is None else int(typed)
 
 
@@ -151,14 +144,8 @@ def check_shared_machine(spec: RentSpec, *, is_apart: bool, apart: str) -> None:
     other disks share the machine; `apart` names the disks that can be attached to it ("volumes").
     Raises InvalidValue."""
     if spec.snapshot_of_fill:
-        advice = "leave reuse_host out, or give a snapshot of yours: from_snapshot"
-        words = "--snapshot-of-fill needs a machine of its own"
-        raise InvalidValue(words, advice=advice, field="snapshot_of_fill")
+        raise refused("snapshot on a shared machine")
     if not is_apart:
-        advice = f"measure {apart} that way, or leave reuse_host out"
-        words = f"--disk {spec.disk} comes with its machine, which reuse_host keeps"
-        raise InvalidValue(words, advice=advice, field="disk")
+        raise refused("disk of a shared machine", disk=spec.disk, apart=apart)
     if spec.instance_type is None:
-        advice = "add --instance-type: without it the disk decides which machine is rented"
-        words = f"--disk {spec.disk} is given without a machine, which reuse_host needs"
-        raise InvalidValue(words, advice=advice, field="disk")
+        raise refused("no shared machine", disk=spec.disk)

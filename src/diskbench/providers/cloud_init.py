@@ -19,6 +19,7 @@ from ulid import ULID
 
 from diskbench.errors import InvalidValue
 from diskbench.model.base import Frozen
+from diskbench.providers.error_table import refused
 from diskbench.providers.scripts import script
 
 MAX_USER_DATA_BYTES = 16_384
@@ -89,10 +90,9 @@ def user_data(guest: GuestSpec) -> str:
     written = f"#cloud-config\n{dumped}"
     size = len(written.encode())
     if size > MAX_USER_DATA_BYTES:
-        raise InvalidValue(
-            f"the user data of {guest.hostname} has {size:,} bytes, "
-            f"more than the {MAX_USER_DATA_BYTES:,} that EC2 takes",
-            advice=f"name fewer packages than {len(guest.packages)}",
+        count = len(guest.packages)
+        raise refused(
+            "user data too large", guest=guest, size=size, most=MAX_USER_DATA_BYTES, packages=count
         )
     return written
 

@@ -18,7 +18,7 @@ from pathlib import Path
 from platformdirs import user_data_path
 from pydantic import SecretBytes, SecretStr
 
-from diskbench.errors import HostUnavailable, InvalidValue
+from diskbench.errors import InvalidValue
 from diskbench.files import private_directory
 from diskbench.model.base import Frozen
 from diskbench.model.rental import SshAccess
@@ -59,18 +59,11 @@ def load_secret(file: Path) -> SecretBytes:
             _make_secret(file)
         status = file.stat()
         if status.st_mode & 0o077 or status.st_uid not in {0, os.geteuid()}:
-            raise InvalidValue(
-                f"{file} can be read or was made by others (mode {status.st_mode & 0o777:03o}, "
-                f"user {status.st_uid})",
-                advice=f"if no other user has read it: chmod 600 {file}; otherwise give back what "
-                f"is rented (diskbench gc), then delete it to get a new one",
-            )
+            mode, user = status.st_mode & 0o777, status.st_uid
+            raise refused("secret of others", file=file, mode=mode, user=user)
         return _long_enough(file.read_bytes(), str(file))
     except OSError as error:
-        raise InvalidValue(
-            f"the secret {file} cannot be used: {error.strerror}",
-            advice=f"correct that, or set {SECRET_VARIABLE}",
-        ) from error
+        raise refused("secret unusable", file=file, error=error) from error
 
 
 def lease_keys(secret: SecretBytes, lease_id: str) -> LeaseKeys:
@@ -225,10 +218,8 @@ def _route(address: str) -> dict[str, str]:
     except subprocess.TimeoutExpired:
         raise refused("ssh without an answer", command=command) from None
     if done.returncode:
-        raise HostUnavailable(
-            f"OpenSSH refuses its configuration for {address}: {done.stderr.strip()}",
-            advice=f"correct it until `{command}` prints a configuration",
-        )
+        why = done.stderr.strip()
+        raise refused("configuration of OpenSSH", address=address, why=why, command=command)
     lines = (line.partition(" ") for line in done.stdout.splitlines())
     return {key: value for key, _, value in lines if key in _ROUTE and value not in {"", "none"}}
 
@@ -281,8 +272,7 @@ def lease_directory(lease_id: str) -> Path:
     can write, and the directory is removed.
     """
     if not _LEASE.fullmatch(lease_id):
-        words = f"{lease_id!r} is not a lease of diskbench"
-        raise InvalidValue(words, advice="look at who set that tag")
+        raise refused("lease of others", lease_id=lease_id)
     base = user_data_path("diskbench")
     if re.search(r"\s", str(base)):  # as on macOS; ssh would misread it
         base = Path.home() / ".diskbench"

@@ -13,7 +13,7 @@ from urllib.request import getproxies, proxy_bypass
 
 import urllib3
 
-from diskbench.errors import HostUnavailable, InvalidValue
+from diskbench.errors import HostUnavailable
 from diskbench.model.options import RentSpec
 from diskbench.providers.error_table import refused
 
@@ -60,8 +60,7 @@ def proxy_for(url: str) -> Proxy | None:
     except ValueError:
         host, port, proxy = None, None, urlsplit("")
     if host is None or proxy.scheme not in {"http", "https"}:
-        advice = "set it to http://HOST:PORT, or name the host in NO_PROXY"
-        raise InvalidValue(f"{parts.scheme.upper()}_PROXY is not an HTTP proxy", advice=advice)
+        raise refused("no HTTP proxy", scheme=parts.scheme.upper())
     login = {}
     if proxy.username is not None:
         known = f"{unquote(proxy.username)}:{unquote(proxy.password or '')}"
@@ -138,5 +137,4 @@ def ssh_cidr(spec: RentSpec, private: str | None, ask_caller: Callable[[], str])
         return check_cidr(ask_caller())
     if is_loopback(private):
         return LOOPBACK
-    words = f"the network to allow SSH from is unknown for the private endpoint {private}"
-    raise InvalidValue(words, advice="add --ssh-cidr")
+    raise refused("no network of SSH", private=private)

@@ -126,8 +126,8 @@ def figures_by_metric(
 
 
 def _searched(
-    database: Engine, rows: dict[Metric, list[MeasuredFigure]]
-) -> dict[Metric, list[MeasuredFigure]]:
+    database: Engine, rows: dict[Metric, list[MeasuredRow]]
+) -> dict[Metric, list[MeasuredRow]]:
     """The rows; of the probes of a search only the one that found its rate, as the step FOUND: the
     others offer what differs between trials."""
     offered = [row for of_metric in rows.values() for row in of_metric if row.role == "offered"]
@@ -140,7 +140,7 @@ def _searched(
     results = load_results(database, *searches) if searches else {}
     found = {name: sla_of(search, results[name]) for name, search in searches.items()}
 
-    def kept(row: MeasuredFigure) -> MeasuredFigure | None:
+    def kept(row: MeasuredRow) -> MeasuredRow | None:
         search, sla = searches.get(row.run_id), found.get(row.run_id)
         if search is None or row.step not in search.steps:
             return row

@@ -15,9 +15,7 @@
 import pytest
 
 # Before the tests are imported: failed assertions then show both values, as in a test file.
-pytest.register_assert_rewrite(
-    "diskbench.testing.end_to_end", "diskbench.testing.renter", "diskbench.testing.swaps"
-)
+pytest.register_assert_rewrite("diskbench.testing.end_to_end", "diskbench.testing.renter")
 
 from diskbench.testing.end_to_end import EndToEndContract  # noqa: E402 - see above
 from diskbench.testing.renter import RenterContract  # noqa: E402
@@ -30,14 +28,12 @@ from diskbench.testing.rig import (  # noqa: E402
     guest_of,
     scope_of,
 )
-from diskbench.testing.swaps import SwapContract  # noqa: E402
 
 __all__ = [
     "EndToEndContract",
     "RenterContract",
     "Rig",
     "RigOnlooker",
-    "SwapContract",
     "acquire",
     "cell",
     "claim",

@@ -22,8 +22,8 @@ from diskbench.testing.rig import (
 
 
 class EndToEndContract:
-    """Inherit this class and define a fixture `rig`. One test checks what RenterContract and
-    SwapContract require of one lease, with a single machine."""
+    """Inherit this class and define a fixture `rig`. One test checks what RenterContract requires
+    of one lease, with a single machine."""
 
     @pytest.fixture
     def rig(self) -> Rig:

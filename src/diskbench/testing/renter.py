@@ -7,8 +7,8 @@ from datetime import UTC, datetime
 import pytest
 
 from diskbench.catalog.books import Books
-from diskbench.errors import DiskbenchError, Interrupted, UserError
-from diskbench.model.rental import LeaseEnd
+from diskbench.errors import DiskbenchError, Interrupted, RentalFailed, UserError
+from diskbench.model.rental import Acquired, LeaseEnd
 from diskbench.ports import (
     Examinable,
     ExtendsLeases,
@@ -18,8 +18,17 @@ from diskbench.ports import (
     SwapsDisks,
     TellsTime,
 )
-from diskbench.testing.rig import Rig, RigOnlooker, acquire, cell, guest_of, resolved, scope_of
-from diskbench.testing.swaps import SwapContract
+from diskbench.testing.rig import (
+    Rig,
+    RigOnlooker,
+    acquire,
+    cell,
+    claim,
+    guest_of,
+    larger,
+    resolved,
+    scope_of,
+)
 
 EXPIRES_AT = 4e9
 """When the leases of `acquire` end, in Unix seconds."""
@@ -27,9 +36,17 @@ PATIENCE_S = 300.0
 """How long a test waits for another thread; a generous bound, never the measure of anything."""
 
 
+def swap(rig: Rig, turn: int) -> Acquired:
+    """Give the machine of lease `one` another disk, twice as large; raises what `swap` raises, and
+    skips the test where the provider swaps no disks."""
+    if not isinstance(rig.provider, SwapsDisks):
+        pytest.skip("it swaps no disks")
+    return rig.provider.swap(claim("one", turn=turn), resolved(rig, larger(rig)), RigOnlooker())
+
+
 class RenterContract:
     """Inherit this class and define a fixture `rig`. An ability is tested where the provider has
-    it. A provider that swaps disks inherits SwapContract as well."""
+    it."""
 
     @pytest.fixture
     def rig(self) -> Rig:
@@ -38,11 +55,6 @@ class RenterContract:
 
     def test_it_is_a_renter(self, rig: Rig) -> None:
         assert isinstance(rig.provider, Renter)
-
-    def test_one_that_swaps_disks_is_held_to_that_contract_too(self, rig: Rig) -> None:
-        assert isinstance(rig.provider, SwapsDisks) == isinstance(self, SwapContract), (
-            "inherit SwapContract where the provider implements SwapsDisks, and only there"
-        )
 
     def test_a_spec_that_is_not_sold_is_refused_before_anything_is_rented(self, rig: Rig) -> None:
         for spec in rig.wrong:
@@ -236,3 +248,41 @@ class RenterContract:
         rig.provider.release("one", scope)
         assert rig.count("one") == 0
         assert all(isinstance(error, Interrupted) for error in failed)
+
+    def test_the_machine_stays_and_its_new_disk_is_what_was_asked_for(self, rig: Rig) -> None:
+        first = acquire(rig, "one")
+        before = rig.count("one")
+        second = swap(rig, 2)
+        assert second.address == first.address
+        assert second.facts.get("instance_id") == first.facts.get("instance_id")
+        assert second.size_bytes == 2 * first.size_bytes
+        assert (second.identity, second.directory) != (first.identity, first.directory)
+        assert rig.count("one") == before, "the disk of the turn before is gone"
+
+    def test_swapped_twice_in_a_turn_is_swapped_once(self, rig: Rig) -> None:
+        acquire(rig, "one")
+        second = swap(rig, 2)
+        before = rig.count("one")
+        assert swap(rig, 2) == second
+        assert rig.count("one") == before
+
+    def test_an_equal_disk_in_the_next_turn_is_another_disk(self, rig: Rig) -> None:
+        acquire(rig, "one")
+        second, third = swap(rig, 2), swap(rig, 3)
+        assert third.size_bytes == second.size_bytes
+        assert (third.identity, third.directory) != (second.identity, second.directory)
+
+    def test_releasing_takes_the_machine_and_its_disks_of_every_turn(self, rig: Rig) -> None:
+        acquire(rig, "one")
+        swap(rig, 2)
+        (lease,) = rig.provider.found(scope_of(rig))
+        assert lease.lease_id == "one"
+        rig.provider.release("one", scope_of(rig))
+        assert rig.count("one") == 0
+        assert rig.provider.found(scope_of(rig)) == []
+
+    def test_a_machine_that_is_gone_gets_no_disk(self, rig: Rig) -> None:
+        with pytest.raises(RentalFailed):
+            swap(rig, 2)
+        rig.provider.release("one", scope_of(rig))
+        assert rig.count("one") == 0

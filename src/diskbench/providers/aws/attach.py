@@ -8,10 +8,8 @@ the model says EBS or instance store) and device_naming.md (2023-03-07: /dev/sdf
 
 import re
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
 from functools import partial
 
-from diskbench.errors import RentalFailed
 from diskbench.model.rental import Which
 from diskbench.ports import Host
 from diskbench.providers.aws import leases, requests
@@ -22,14 +20,7 @@ from diskbench.providers.aws.plugin import AwsOptions
 from diskbench.providers.aws.provision import ended, next_volumes
 from diskbench.providers.aws.requests import AwsOrder
 from diskbench.providers.guest import GuestDisk, await_prepared, disks
-from diskbench.providers.skeleton.handover import (
-    Machine,
-    await_gone,
-    disks_before_ours,
-    keys_of,
-    reached,
-    verified,
-)
+from diskbench.providers.skeleton import handover
 from diskbench.providers.skeleton.leases import Listed
 from diskbench.providers.skeleton.provision import Provisioned
 from diskbench.providers.waits import Still
@@ -45,7 +36,7 @@ NOT_YET = frozenset(
 earlier attempt is in progress."""
 
 
-def machine_of(order: AwsOrder, made: Provisioned) -> Machine:
+def machine_of(order: AwsOrder, made: Provisioned) -> handover.Machine:
     """The machine, and how to connect to it: at its public address, else its private one."""
     instance_id = str(made.machine["InstanceId"])
 
@@ -63,14 +54,14 @@ def machine_of(order: AwsOrder, made: Provisioned) -> Machine:
 
     address = order.until(ask, f"address of {instance_id}", order.timing.instance_s)
     access = order.access(address, order.details.image.user)
-    return Machine(f"instance {instance_id}", address, access, alive)
+    return handover.Machine(f"instance {instance_id}", address, access, alive)
 
 
 def attach(order: AwsOrder, made: Provisioned, guest: Host) -> tuple[GuestDisk, ...]:
     """Attach the volumes and return them as the guest sees them, in order. Raises RentalFailed."""
     instance_id = str(made.machine["InstanceId"])
     attached = any(_attachment(v, instance_id) for v in made.disks)
-    before = disks_before_ours(order, guest, attached=attached)
+    before = handover.disks_before_ours(order, guest, attached=attached)
     names = [requests.attach_name(index) for index in range(len(made.disks))]
     for item, name in zip(made.disks, names, strict=True):
         _attach_one(order, str(item["VolumeId"]), instance_id, name)
@@ -87,14 +78,11 @@ def attach(order: AwsOrder, made: Provisioned, guest: Host) -> tuple[GuestDisk, 
     if names:
         order.until(go_along, f"deletion with {instance_id}", order.timing.attach_s)
 
-    def appeared(volume: Volume) -> GuestDisk | Still:
+    def appeared(volume: handover.AttachedDisk) -> GuestDisk | Still:
         found = find_volume(disks(guest), volume, before, nvme=order.details.machine.ebs_nvme)
         return found or Still("not seen in the guest yet")
 
-    volumes = [
-        Volume(str(item["VolumeId"]), name, int(item["Size"]) * GIB)
-        for item, name in zip(made.disks, names, strict=True)
-    ]
+    volumes = [_as_attached(item, name) for item, name in zip(made.disks, names, strict=True)]
     return tuple(order.ask_guest(f"volume {one.id}", partial(appeared, one)) for one in volumes)
 
 
@@ -182,19 +170,19 @@ def swapped(order: AwsOrder) -> Provisioned:
     earlier = [
         one
         for one in listing.of("volume")
-        if order.is_earlier(leases.tag(one, "Name") or "", count)
+        if order.is_earlier(leases.tags(one).get("Name", ""), count)
     ]
     if earlier:
-        with reached(order, machine_of(order, Provisioned(machine, (), place))) as guest:
+        with handover.reached(order, machine_of(order, Provisioned(machine, (), place))) as guest:
             for volume in earlier:
                 _take_away(order, volume, str(machine["InstanceId"]))
             nvme = order.details.machine.ebs_nvme
             attached = [
-                Volume(str(one["VolumeId"]), str(attachment["Device"]), int(one["Size"]) * GIB)
+                _as_attached(one, str(attachment["Device"]))
                 for one in earlier
                 for attachment in one.get("Attachments", [])
             ]
-            await_gone(
+            handover.await_gone(
                 order, guest, "the volumes before",
                 lambda shown: [
                     volume.id for volume in attached
@@ -212,9 +200,9 @@ def snapshot(order: AwsOrder, fill: Callable[[], None]) -> str:
     if found is None:
         fill()
         listing = leases.inventory(order.ec2, Which(order.lease))
-        first = order.disk_name(0)
-        volume = next(item for item in listing.of("volume") if leases.tag(item, "Name") == first)
-        request = requests.create_snapshot(order.claim, str(volume["VolumeId"]), order.lab)
+        volumes = {leases.tags(item).get("Name"): item for item in listing.of("volume")}
+        first = str(volumes[order.disk_name(0)]["VolumeId"])
+        request = requests.create_snapshot(order.claim, first, order.lab)
         leases.note_create(order.lease)
         found = order.ec2.call("create_snapshot", request)
     name = str(found["SnapshotId"])
@@ -239,10 +227,8 @@ def _complete(order: AwsOrder, name: str) -> bool | Still:
         return Still("not listed yet")
     state = str(listed[0]["State"])
     if state == "error":
-        raise RentalFailed(
-            f"snapshot {name} failed: {listed[0].get('StateMessage') or 'AWS gives no reason'}",
-            advice="the usual reason is a key (--kms-key) that may not be used",
-        )
+        why = listed[0].get("StateMessage") or "AWS gives no reason"
+        raise refused("snapshot failed", name=name, why=why)
     progress = str(listed[0].get("Progress") or "")
     return True if state == "completed" else Still(f"{state} {progress}".strip())
 
@@ -252,17 +238,12 @@ def _machine(order: AwsOrder, listing: Listed) -> tuple[Item, AwsZone]:
     if not live:
         if over := leases.ended_in(listing):
             raise ended(over[-1])
-        words = f"EC2 lists no instance of lease {order.lease}"
-        raise RentalFailed(words, advice="start a new run")
+        raise refused("machine not listed", order=order)
     machine = live[0]
     place = order.details.place_of(machine)
     if place is None:
-        zone = machine["Placement"]["AvailabilityZone"]
-        raise RentalFailed(
-            f"instance {machine['InstanceId']} is a {machine.get('InstanceType')} in {zone}, where "
-            "this disk cannot be rented for it",
-            advice="start a new run",
-        )
+        type_ = machine.get("InstanceType")
+        raise refused("machine in a zone without the disk", machine=machine, type=type_)
     return machine, place
 
 
@@ -298,18 +279,13 @@ _TOLERANCE = 0.05
 """The tolerance of an instance store's size, which EC2 rounds to GB; our choice."""
 
 
-@dataclass(frozen=True)
-class Volume:
-    """One attached volume: its id, its attach name and its size."""
-
-    id: str
-    attached_as: str
-    size_bytes: int
+def _as_attached(volume: Item, name: str) -> handover.AttachedDisk:
+    return handover.AttachedDisk(str(volume["VolumeId"]), name, int(volume["Size"]) * GIB)
 
 
 def find_volume(
     guest_disks: Iterable[GuestDisk],
-    volume: Volume,
+    volume: handover.AttachedDisk,
     before: Sequence[GuestDisk] | None,
     *,
     nvme: bool,
@@ -321,7 +297,7 @@ def find_volume(
     matches = [disk for disk in guest_disks if is_volume(disk, volume, nvme=nvme)]
     if len(matches) == 1 and not nvme and before is None:
         raise refused("disk not seen to appear", matches=matches)
-    return verified(matches, volume.id, volume.size_bytes, keys_of(before))
+    return handover.verified(matches, volume.id, volume.size_bytes, handover.keys_of(before))
 
 
 def find_stores(
@@ -333,20 +309,17 @@ def find_stores(
         key=lambda disk: (len(disk.node), disk.node),
     )
     if len(stores) < count:
-        raise RentalFailed(
-            f"the guest shows {len(stores)} instance store disks, not {count}",
-            advice="choose another --instance-type",
-        )
+        raise refused("fewer instance store disks", seen=len(stores), count=count)
     for disk in stores[:count]:
         if abs(disk.size_bytes / _GB - size_gb) > _TOLERANCE * size_gb:
             raise refused("local disk of another size", disk=disk, size_gb=size_gb)
     return tuple(stores[:count])
 
 
-def is_volume(disk: GuestDisk, volume: Volume, *, nvme: bool) -> bool:
+def is_volume(disk: GuestDisk, volume: handover.AttachedDisk, *, nvme: bool) -> bool:
     """Whether a disk of the guest has the volume's name: pure."""
     serial = volume.id.replace("-", "")
     if nvme:
         linked = [re.split("[_-]", link.removeprefix(_EBS_LINK))[0] for link in disk.links]
         return serial in {disk.serial, *linked}
-    return disk.node == volume.attached_as.replace("/dev/sd", "/dev/xvd")
+    return disk.node == volume.place.replace("/dev/sd", "/dev/xvd")

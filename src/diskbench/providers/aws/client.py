@@ -16,14 +16,7 @@ from diskbench.extras import missing
 from diskbench.model.rental import Scope
 from diskbench.ports import RentWatch
 from diskbench.providers import recorder, waits
-from diskbench.providers.aws.errors import (
-    REGION_OFF,
-    error_code,
-    is_missing,
-    no_region,
-    refused,
-    translate,
-)
+from diskbench.providers.aws.errors import REGION_OFF, error_code, is_missing, refused, translate
 from diskbench.providers.skeleton.cloud import Sessions, unless_missing
 from diskbench.providers.waits import CloudTiming, Still, repeated
 
@@ -267,7 +260,7 @@ def _open(profile: str | None, region: str | None, endpoint: str | None) -> Aws:
     except BotoCoreError as error:
         raise translate(error, "sts:*", profile=profile) from error
     if not known:
-        raise no_region()
+        raise refused("no region")
     return Aws(session, profile, known, endpoint)
 
 

@@ -17,11 +17,10 @@ from diskbench.providers.aws import leases, requests
 from diskbench.providers.aws.attach import snapshot, swapped
 from diskbench.providers.aws.client import ANY_REGION, AwsClient, AwsSessions, AwsTiming
 from diskbench.providers.aws.disk_request import AwsResolved, disk_request, region_of
-from diskbench.providers.aws.doctor import date_of, examine, quotas, rehearse
+from diskbench.providers.aws.doctor import date_of, examine, policy, quotas, rehearse
 from diskbench.providers.aws.handover import hand_over, metrics
 from diskbench.providers.aws.lookup import resolve_details
 from diskbench.providers.aws.offer import foresee, rental
-from diskbench.providers.aws.policy import policy
 from diskbench.providers.aws.provision import provision
 from diskbench.providers.aws.refresh import refreshed
 from diskbench.providers.aws.requests import AwsOrder
@@ -29,7 +28,7 @@ from diskbench.providers.guest import move_timer
 from diskbench.providers.networks import caller_cidr
 from diskbench.providers.skeleton.cloud import CloudProvider, ordered, requested_disk, today
 from diskbench.providers.skeleton.doctor import Bystander, nobody, reported_time
-from diskbench.providers.skeleton.leases import Tagged, by_lease, giving_back
+from diskbench.providers.skeleton.leases import by_lease, giving_back
 from diskbench.providers.waits import while_looking
 
 _TIMING = AwsTiming()
@@ -116,15 +115,9 @@ class AWSProvider(CloudProvider):
             return [lease for leases in listed for lease in leases]
 
     def _in_region(self, scope: Scope, region: str) -> list[Found]:
-        listing = leases.inventory(self._ec2(scope, region), copies=True)
-        tagged = [
-            Tagged(lease_id, told, name, leases.expiry_of(item), leases.owner_of(item))
-            for told, item in listing.meant.items()
-            if not leases.is_over(told, item)
-            if (lease_id := leases.lease_of(item)) is not None
-            for name in [leases.resource_name(told, item)]
-        ]
-        return by_lease(scope.model_copy(update={"region": region}), tagged)
+        meant = leases.inventory(self._ec2(scope, region), copies=True).meant
+        marked = (leases.mark(*one) for one in meant.items() if not leases.is_over(*one))
+        return by_lease(scope.model_copy(update={"region": region}), filter(None, marked))
 
     @while_looking()
     def regions(self, scope: Scope) -> Sequence[str]:

@@ -9,7 +9,7 @@ from pydantic import Field
 
 from diskbench.catalog.lookup import DiskLimits, disk_types, limits
 from diskbench.catalog.machine_book import LocalDisks
-from diskbench.errors import InvalidValue, UnknownName
+from diskbench.errors import UnknownName
 from diskbench.model.base import Frozen
 from diskbench.model.options import RentSpec
 from diskbench.providers import asked
@@ -53,7 +53,6 @@ class AwsDiskRequest(SizedDisk):
     kind: Kind
 
     def limits(self, size_gib: int) -> DiskLimits | None:
-        """The catalogue's limits of one disk of that size; None where it has none."""
         if self.kind == "instance-store":
             return None
         return limits("aws", self.type, size_gib, self.iops, self.throughput_mib_per_s)
@@ -100,21 +99,16 @@ INITIALIZATION = range(100, 301)
 def _check_snapshot(spec: RentSpec, disk: str) -> None:
     options, typed = AwsOptions.of(spec), asked.snapshot_option(spec)
     rate = options.initialization_rate
-    if rate is not None and (typed is None or rate not in INITIALIZATION):
-        raise InvalidValue(
-            f"--initialization-rate {rate} is not available"
-            if typed is not None
-            else f"--initialization-rate {rate} is given without a snapshot to load",
-            advice="use 100 to 300 MiB/s, with --from-snapshot or --snapshot-of-fill",
-            field="initialization_rate",
-        )
+    if rate is not None and typed is None:
+        raise refused("rate without a snapshot", rate=rate)
+    if rate is not None and rate not in INITIALIZATION:
+        raise refused("rate not sold", rate=rate)
     if options.fast_snapshot_restore and (rate is not None or not spec.snapshot_of_fill):
         raise refused("fast restore of a snapshot of others")
     if typed is None:
         return
     if disk.partition(":")[0] in {ROOT, INSTANCE_STORE}:
-        words = f"{typed} cannot be used with --disk {disk}"
-        raise InvalidValue(words, advice="measure a volume, such as --disk gp3", field="disk")
+        raise refused("snapshot of a disk of the machine", typed=typed, disk=disk)
     if spec.stripe:
         raise refused("stripe over a snapshot", typed=typed)
 

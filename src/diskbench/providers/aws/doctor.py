@@ -5,6 +5,7 @@ EC2 checks a call with DryRun for permission and parameters, and does not carry 
 API Reference, "DryRun").
 """
 
+import json
 import re
 from collections import Counter
 from collections.abc import Iterator, Sequence
@@ -17,7 +18,7 @@ from diskbench.catalog.lookup import limits
 from diskbench.errors import AccessDenied, DiskbenchError
 from diskbench.model.finding import Finding, FindingState, Quota, finding, refusal
 from diskbench.model.rental import Claim, DiskSpec, Scope
-from diskbench.providers.aws import policy, requests
+from diskbench.providers.aws import requests
 from diskbench.providers.aws.client import Aws, AwsClient, AwsSessions, AwsTiming, camel
 from diskbench.providers.aws.disk_request import API, AwsZone
 from diskbench.providers.aws.errors import NO_SPOT_ROLE, error_code, is_missing, of_code
@@ -27,6 +28,7 @@ from diskbench.providers.aws.requests import AwsOrder
 from diskbench.providers.skeleton.cloud import unless_missing
 from diskbench.providers.skeleton.doctor import DryRun, http_date, rehearsed, skew
 from diskbench.providers.skeleton.offer import needs
+from diskbench.yaml_lines import packaged
 
 _AT_ONCE = 4
 _ALLOWED, _DENIED = "DryRunOperation", "UnauthorizedOperation"
@@ -97,7 +99,7 @@ def _permissions(aws: Aws, where: str, timing: AwsTiming, known: ProviderBook) -
         findings.append(finding("permissions", where, state, why.message, advice))
     allowed = f"{len(dry_runs) - len(refused)} of {len(dry_runs)} actions tried are allowed"
     summary = (
-        f"{allowed}; the {len(policy.CHANGE)} that change or delete cannot be tried without "
+        f"{allowed}; the {len(CHANGE)} that change or delete cannot be tried without "
         "something that carries the tag"
     )
     return [*findings, finding("permissions", where, "ok", summary)]
@@ -130,7 +132,7 @@ def _requests(
         },
         "run_instances": requests.dry_launch(image.id, _machine(ec2, known)),
     }  # fmt: skip
-    look = [action.removeprefix("ec2:") for action in policy.LOOK if action.startswith("ec2:")]
+    look = [action.removeprefix("ec2:") for action in LOOK if action.startswith("ec2:")]
     # The SDK's methods: `describe_volumes` for `ec2:DescribeVolumes`.
     names = [re.sub("(?!^)([A-Z])", r"_\1", action).lower() for action in look]
     return [*((name, {}) for name in names), *make.items()]
@@ -169,7 +171,7 @@ def rehearse(aws: Aws, order: AwsOrder) -> list[Finding]:
 
     def look_at_role() -> None:
         try:
-            aws.edge("iam", timing).call("get_role", {"RoleName": policy.SPOT_ROLE})
+            aws.edge("iam", timing).call("get_role", {"RoleName": SPOT_ROLE})
         except DiskbenchError as error:
             if error_code(error) != "NoSuchEntity":
                 raise
@@ -282,3 +284,49 @@ def _vcpus(ec2: AwsClient) -> Counter[tuple[str, str]]:
     for (kind, name), count in running.items():
         in_use[kind, str(family_of(name))] += count * sizes[name]
     return in_use
+
+
+_PERMITTED = packaged("diskbench.providers.aws", "permissions.yaml")
+_PUBLIC = ("aws", "amazonaws.com")
+"""The partition and the domain that permissions.yaml names."""
+_WIDTH = 100
+
+
+def allowed(sid: str) -> tuple[str, ...]:
+    """The actions that the statement with this id allows."""
+    (actions,) = (one["Action"] for one in _PERMITTED["statements"] if one["Sid"] == sid)
+    return (actions,) if isinstance(actions, str) else tuple(actions)
+
+
+def actions() -> frozenset[str]:
+    """All actions."""
+    return frozenset(action for one in _PERMITTED["statements"] for action in allowed(one["Sid"]))
+
+
+LOOK = allowed("Look")
+CHANGE = allowed("ChangeWhatCarriesTheTag")
+SPOT_ROLE = "AWSServiceRoleForEC2Spot"
+
+
+def policy(region: str | None = None) -> str:
+    """The policy in IAM's form, for the partition of a region (default: the public cloud)."""
+    begins = (begin for begin in _PERMITTED["partitions"] if (region or "").startswith(begin))
+    partition, domain = _PERMITTED["partitions"].get(next(begins, None), _PUBLIC)
+    statements = [{"Sid": one["Sid"], "Effect": "Allow", **one} for one in _PERMITTED["statements"]]
+    text = _written({"Version": "2012-10-17", "Statement": statements})
+    text = text.replace("arn:aws:", f"arn:{partition}:")
+    return text.replace('"ec2.*.amazonaws.com"', f'"ec2.*.{domain}"')
+
+
+def _written(value: object, indent: int = 0) -> str:
+    """JSON with what fits into a line in one."""
+    flat = json.dumps(value)
+    if indent + len(flat) <= _WIDTH or not isinstance(value, dict | list):
+        return flat
+    begin = " " * (indent + 2)
+    if isinstance(value, list):
+        inside = [f"{begin}{_written(one, indent + 2)}" for one in value]
+    else:
+        inside = [f"{begin}{json.dumps(k)}: {_written(v, indent + 2)}" for k, v in value.items()]
+    opened, closed = "[]" if isinstance(value, list) else "{}"
+    return "\n".join([opened, ",\n".join(inside), " " * indent + closed])

@@ -8,7 +8,7 @@ import re
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from diskbench.errors import DiskbenchError, InvalidValue, UnknownName
+from diskbench.errors import DiskbenchError, UnknownName
 from diskbench.providers.error_table import error_of, error_tables, refusals
 
 refused = refusals("diskbench.providers.aws")
@@ -72,7 +72,7 @@ def translate(
         known = tuple(get_session().available_profiles)
         return UnknownName("AWS profile", str(error.kwargs["profile"]), known)
     if isinstance(error, sdk.NoRegionError):
-        return no_region()
+        return refused("no region")
     if not isinstance(error, ResponseParserError | sdk.BotoCoreError):
         raise error
     classes = tuple(kind.__name__ for kind in type(error).__mro__)
@@ -131,12 +131,3 @@ def of_state(instance: Mapping[str, Any], why: str) -> DiskbenchError:
 def _flag(profile: str | None) -> str:
     """The option that gives the AWS command line the profile."""
     return f" --profile {profile}" if profile else ""
-
-
-def no_region() -> InvalidValue:
-    """The error for a missing region: none was given, and the AWS configuration has none."""
-    return InvalidValue(
-        "no AWS region: set --region, AWS_REGION or the AWS configuration",
-        advice="add --region, such as --region eu-central-1, or: aws configure set region REGION",
-        field="region",
-    )

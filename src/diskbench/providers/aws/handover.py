@@ -8,17 +8,11 @@ from typing import Any
 from diskbench.errors import RentalFailed
 from diskbench.model.metrics import CloudMetric
 from diskbench.model.rental import Acquired, Which
-from diskbench.providers.aws import attach
+from diskbench.providers.aws import attach, leases
 from diskbench.providers.aws.client import AwsClient
 from diskbench.providers.aws.disk_request import API, AwsMachine, AwsResolved, AwsZone
-from diskbench.providers.aws.leases import (
-    Item,
-    describe_instance,
-    describe_volume,
-    inventory,
-    is_over,
-    restored_in,
-)
+from diskbench.providers.aws.errors import refused
+from diskbench.providers.aws.leases import Item
 from diskbench.providers.aws.offer import find_machine
 from diskbench.providers.aws.plugin import AwsOptions
 from diskbench.providers.aws.provision import ended
@@ -43,7 +37,7 @@ def hand_over(order: AwsOrder, made: Provisioned) -> Acquired:
             shown = attach.stores(order, guest)
         attach.await_ready(order, made, guest)
     details, snapshot = order.details, order.spec.snapshot
-    instance = describe_instance(order.ec2, str(made.machine["InstanceId"]))
+    instance = leases.describe_instance(order.ec2, str(made.machine["InstanceId"]))
     if instance is None or instance["State"]["Name"] != "running":
         raise ended(instance or made.machine)
     machine = find_machine(order.ec2, details.machine.type, ())
@@ -60,7 +54,7 @@ def hand_over(order: AwsOrder, made: Provisioned) -> Acquired:
     found = facts(details, made.place, instance, machine, volumes, shown)
     if snapshot is not None:
         # Of Fast Snapshot Restore in the zone; None where the caller may not know.
-        restored = restored_in(order.ec2, snapshot)
+        restored = leases.restored_in(order.ec2, snapshot)
         state = None if restored is None else restored.get(made.place.zone, "disabled")
         found["fast_snapshot_restore"] = state
         found["initialization_rate_mib_per_s"] = AwsOptions.of(order.spec).initialization_rate
@@ -73,9 +67,9 @@ def _all_made(order: AwsOrder, made: Provisioned, instance: Item) -> tuple[str, 
     """Kinds and ids of all resources of the lease. A listing by tag may lag behind, so the
     resources known to exist are added."""
     attached = [mapping["Ebs"]["VolumeId"] for mapping in instance.get("BlockDeviceMappings", [])]
-    listed = inventory(order.ec2, Which(order.lease)).meant
+    listed = leases.inventory(order.ec2, Which(order.lease)).meant
     known = {
-        *(told for told, item in listed.items() if not is_over(told, item)),
+        *(told for told, item in listed.items() if not leases.is_over(told, item)),
         f"instance {instance['InstanceId']}",
         f"key-pair {name_of(order.lease, 'key')}",
         *(f"volume {one}" for one in (*attached, *(item["VolumeId"] for item in made.disks))),
@@ -88,10 +82,9 @@ def _all_made(order: AwsOrder, made: Provisioned, instance: Item) -> tuple[str, 
 
 
 def _volume(order: AwsOrder, volume_id: str) -> Item:
-    volume = describe_volume(order.ec2, volume_id)
+    volume = leases.describe_volume(order.ec2, volume_id)
     if volume is None:
-        words = f"volume {volume_id} is no longer listed"
-        raise RentalFailed(words, advice="another program deleted it")
+        raise refused("volume gone", volume_id=volume_id)
     return volume
 
 

@@ -4,6 +4,7 @@ A create leaves its time in the lease's directory on the machine that sent it. E
 resource after seconds, not at once (Amazon EC2 Developer Guide, "Eventual consistency").
 """
 
+import itertools
 import math
 import time
 from collections.abc import Collection, Iterator
@@ -115,9 +116,9 @@ def inventory_by_all(ec2: AwsClient, which: Which) -> Listed:
     ids that the lease is known to have: tags may be listed later than their resources, and a
     listing may lag behind a create (Amazon EC2 Developer Guide, "Eventual consistency"). Raises
     diskbench's errors."""
-    tagged = inventory(ec2, which, copies=True)
+    listing = inventory(ec2, which, copies=True)
     made = [resource.partition(" ") for resource in which.made]
-    found = dict(tagged.meant)
+    found = dict(listing.meant)
     looked_up = (
         ("instance", "instance-id", [one for word, _, one in made if word == "instance"]),
         ("volume", "volume-id", [one for word, _, one in made if word == "volume"]),
@@ -134,7 +135,7 @@ def inventory_by_all(ec2: AwsClient, which: Which) -> Listed:
     kinds = list(KINDS)
     in_order = sorted(found, key=lambda told: kinds.index(told.partition(" ")[0]))
     there = {told: found[told] for told in in_order if not is_over(told, found[told])}
-    return Listed(there, tagged.others)
+    return Listed(there, listing.others)
 
 
 def restored_in(ec2: AwsClient, snapshot_id: str) -> dict[str, str] | None:
@@ -159,31 +160,23 @@ def resource_name(told: str, item: Item) -> str | None:
     else its Name tag. None for one that was copied, whose name means nothing."""
     kind = told.partition(" ")[0]
     name = KINDS[kind].name
-    found = str(item[name]) if name else tag(item, "Name")
-    own = kind == "snapshot" and found == name_of(lease_of(item) or "", requests.SNAPSHOT)
+    carried = tags(item)
+    found = str(item[name]) if name else carried.get("Name")
+    own = kind == "snapshot" and found == name_of(
+        carried.get(skeleton.LEASE_TAG, ""), requests.SNAPSHOT
+    )
     return found if kind not in _COPIES or own else None
 
 
-def tag(item: Item, key: str) -> str | None:
-    """The value of one tag."""
+def tags(item: Item) -> dict[str, str]:
+    """The tags of a resource."""
     carried = item.get("Tags") or item.get("TagSet", [])  # interfaces use another field name
-    return next((t["Value"] for t in carried if t["Key"] == key), None)
+    return {tag["Key"]: tag["Value"] for tag in carried}
 
 
-def lease_of(item: Item) -> str | None:
-    """The lease in the resource's tags."""
-    return tag(item, requests.LEASE_TAG)
-
-
-def owner_of(item: Item) -> str | None:
-    """The owner in the resource's tags."""
-    return tag(item, requests.OWNER_TAG)
-
-
-def expiry_of(item: Item) -> float | None:
-    """When the resource's lease expires, in Unix seconds; None where its tags do not say."""
-    text = tag(item, requests.EXPIRES_TAG) or ""
-    return float(text) if text.isdecimal() else None
+def mark(told: str, item: Item) -> skeleton.Tagged | None:
+    """The resource that is `told` by kind and id; None where its tags name no lease."""
+    return skeleton.tagged(tags(item), told, resource_name(told, item), item)
 
 
 def why_ended(instance: Item) -> str:
@@ -287,7 +280,7 @@ def lease_ids(ec2: AwsClient, which: Which) -> Iterator[str]:
             yield str(item["SpotInstanceRequestId"])
     request = requests.of_lease(which.lease_id)
     for item in ec2.listed("describe_network_interfaces", "NetworkInterfaces", request):
-        if which.takes(tag(item, "Name"), kind_and_id("network-interface", item)):
+        if which.takes(tags(item).get("Name"), kind_and_id("network-interface", item)):
             yield str(item["NetworkInterfaceId"])
 
 
@@ -307,9 +300,10 @@ def unlisted_s(which: Which, timing: AwsTiming, first: Listed) -> float | None:
     except FileNotFoundError:
         if which.made:
             return None
-        items = first.meant.values()
-        if any((expiry_of(item) or math.inf) <= time.time() for item in items):
+        ends = [one.expires_at for one in itertools.starmap(mark, first.meant.items()) if one]
+        if any((end or math.inf) <= time.time() for end in ends):
             return None
+        items = first.meant.values()
         made = [item[key].timestamp() for item in items for key in _TIMES if key in item]
         sent = max(made, default=time.time())
     # Where this machine's clock is behind the cloud's, a create seems to lie in the future.

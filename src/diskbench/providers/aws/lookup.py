@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from diskbench.catalog.books import ProviderBook
-from diskbench.errors import AccessDenied, DiskbenchError, InvalidValue, UnknownName
+from diskbench.errors import AccessDenied, DiskbenchError, UnknownName
 from diskbench.model.options import RentSpec
 from diskbench.providers.aws.client import Aws, AwsClient, AwsTiming
 from diskbench.providers.aws.disk_request import (
@@ -24,7 +24,7 @@ from diskbench.providers.aws.offer import alternatives, candidates, check_suppor
 from diskbench.providers.aws.requests import dry_launch, only
 from diskbench.providers.networks import caller_cidr, ssh_cidr
 from diskbench.providers.options import NetworkOptions
-from diskbench.providers.skeleton.offer import needs
+from diskbench.providers.skeleton.offer import checked_size, needs
 
 Choice = tuple[AwsMachine, tuple[str, ...]]
 """A machine type, and the zones that offer it."""
@@ -131,20 +131,16 @@ def check_key(aws: Aws, key: str, timing: AwsTiming) -> None:
         raise refused("no such key", key=key, aws=aws) from error
     state, spec = str(told.get("KeyState")), told.get("KeySpec", "SYMMETRIC_DEFAULT")
     if state != "Enabled":
-        enable = f"aws kms enable-key --region {aws.region} --key-id {told['KeyId']}, or another"
-        raise InvalidValue(f"--kms-key {key} is {state}", advice=enable, field="kms_key")
+        raise refused("key not enabled", key=key, state=state, aws=aws, told=told)
     if spec != "SYMMETRIC_DEFAULT":
-        words = f"--kms-key {key} is {spec}, but EBS accepts only symmetric keys"
-        raise InvalidValue(words, advice="name a key of SYMMETRIC_DEFAULT", field="kms_key")
+        raise refused("key not symmetric", key=key, spec=spec)
 
 
 def _size_gib(requested: AwsDiskRequest, image: AwsImage) -> int:
     """The size of the disk; for a root disk the image's size unless one is given."""
     if requested.kind == "instance-store":
         return 1
-    size = requested.size_gib or image.root_gib
-    if requested.kind == "root" and size < image.root_gib:
-        raise refused("root disk smaller than its image", size=size, image=image)
+    size = checked_size(requested, image.id, image.root_gib)
     requested.limits(size)
     return size
 
@@ -211,11 +207,10 @@ def _places(here: AwsLookup, chosen: Sequence[Choice]) -> tuple[AwsZone, ...]:
     if places and places[0].machine is None:
         return tuple(places)
     if typed := here.spec.subnet:
-        known = {subnet["AvailabilityZone"] for subnet in subnets}
-        raise InvalidValue(
-            f"--subnet {typed} is in {', '.join(sorted(known))}, where {machine.type} is not",
-            advice=f"{machine.type} is offered in {', '.join(zones)}",
-            field="subnet",
+        known = ", ".join(sorted({subnet["AvailabilityZone"] for subnet in subnets}))
+        near = ", ".join(zones)
+        raise refused(
+            "subnet without the machine", typed=typed, known=known, machine=machine, zones=near
         )
     raise refused("no default subnet", zones=", ".join(zones))
 
@@ -228,11 +223,9 @@ def _subnets(here: AwsLookup) -> list[dict[str, Any]]:
     subnets = here.ec2.listed("describe_subnets", "Subnets", request)
     for subnet in subnets if typed else ():
         if subnet.get("Ipv6Native"):
-            words = f"--subnet {typed} has IPv6 addresses only, and SSH goes to an IPv4 address"
-            raise InvalidValue(words, advice="use a subnet with IPv4 addresses", field="subnet")
+            raise refused("subnet with IPv6 only", typed=typed)
         if subnet.get("OutpostArn"):
-            words = f"--subnet {typed} is on an Outpost, whose disks are not those of the catalogue"
-            raise InvalidValue(words, advice="use a subnet of the region itself", field="subnet")
+            raise refused("subnet on an Outpost", typed=typed)
     return [subnet for subnet in subnets if not subnet.get("Ipv6Native")]
 
 
@@ -303,10 +296,8 @@ def _image(ec2: AwsClient, image_id: str) -> AwsImage:
         raise refused("no such image", image_id=image_id)
     image: dict[str, Any] = images[0]
     if image.get("RootDeviceType") != "ebs":
-        raise InvalidValue(
-            f"{image_id} starts from {image.get('RootDeviceType')}, not from an EBS volume",
-            advice="use another --image",
-        )
+        root = image.get("RootDeviceType")
+        raise refused("image without EBS", image_id=image_id, root=root)
     root, codes = str(image["RootDeviceName"]), image.get("ProductCodes", [])
     mapped = image.get("BlockDeviceMappings", [])
     disk: dict[str, Any] = next((m["Ebs"] for m in mapped if m.get("DeviceName") == root), {})

@@ -12,7 +12,7 @@ from typing import Any
 from diskbench.catalog.books import Books, ProviderBook
 from diskbench.catalog.cost import restore_part
 from diskbench.catalog.machine_book import LocalDisks, MachineEntry
-from diskbench.errors import InvalidValue, UnknownName, did_you_mean
+from diskbench.errors import UnknownName, did_you_mean
 from diskbench.model.options import RentSpec
 from diskbench.model.rental import DiskSpec, PricePart, Rental, Scope
 from diskbench.providers.asked import snapshot_option
@@ -103,17 +103,9 @@ def check_support(machine: AwsMachine, requested: AwsDiskRequest) -> None:
         return
     if machine.hypervisor != "nitro" and requested.type in {"io1", "io2"}:
         if (requested.iops or 0) > _XEN_MAX_IOPS:
-            raise InvalidValue(
-                f"{machine.type} (Xen) cannot reach {requested.iops:,} IOPS on {requested.type}",
-                advice=f"at most {_XEN_MAX_IOPS:,} IOPS there; for more, choose a Nitro machine",
-            )
+            raise refused("IOPS beyond Xen", disk=requested, machine=machine, most=_XEN_MAX_IOPS)
         if (requested.size_gib or 0) > _XEN_MAX_GIB:
-            raise InvalidValue(
-                f"{machine.type} (Xen) does not support {requested.type} of "
-                f"{requested.size_gib:,} GiB",
-                advice=f"at most {_XEN_MAX_GIB:,} GiB there; for io2 Block Express, choose a "
-                f"Nitro machine",
-            )
+            raise refused("size beyond Xen", disk=requested, machine=machine, most=_XEN_MAX_GIB)
     if requested.kind == "volume" and machine.max_disks is not None:
         room = room_for_disks(machine.max_disks, apart=machine.disks_apart)
         if requested.count > room:

@@ -6,21 +6,11 @@ from functools import partial
 
 from diskbench.errors import DiskbenchError
 from diskbench.model.rental import Which
-from diskbench.providers.aws import requests
+from diskbench.providers.aws import leases, requests
 from diskbench.providers.aws.client import AwsClient
 from diskbench.providers.aws.disk_request import AwsZone
 from diskbench.providers.aws.errors import error_code, is_missing, of_state, refused
-from diskbench.providers.aws.leases import (
-    Item,
-    describe_instance,
-    describe_volume,
-    ended_in,
-    inventory,
-    live_in,
-    note_create,
-    tag,
-    why_ended,
-)
+from diskbench.providers.aws.leases import Item
 from diskbench.providers.aws.requests import AwsOrder
 from diskbench.providers.skeleton.leases import Listed
 from diskbench.providers.skeleton.provision import Provisioned, in_first_with_capacity, zones_from
@@ -38,15 +28,15 @@ def provision(order: AwsOrder) -> Provisioned:
     Raises NoCapacity when every zone lacks capacity, RentalFailed with EC2's reason for a
     machine that ended.
     """
-    listing = inventory(order.ec2, Which(order.lease))
+    listing = leases.inventory(order.ec2, Which(order.lease))
     if not listing.of("key-pair"):
-        note_create(order.lease)
+        leases.note_create(order.lease)
         request = requests.import_key_pair(order)
         order.ec2.tried("import_key_pair", request, {"InvalidKeyPair.Duplicate"})
     group = order.spec.security_group or _security_group(order, listing)
     here: list[Made] = []
     places = order.details.places
-    live = live_in(listing)
+    live = leases.live_in(listing)
     held_place = order.details.place_of(live[0]) if live else None
     return in_first_with_capacity(
         zones_from(places, held_place),
@@ -85,7 +75,7 @@ def _new_group(order: AwsOrder) -> str:
     lost."""
     vpc = order.details.places[0].vpc
     request = requests.create_security_group(order.claim, vpc)
-    note_create(order.lease)
+    leases.note_create(order.lease)
     made = order.ec2.tried("create_security_group", request, {"InvalidGroup.Duplicate"})
     if isinstance(made, dict):
         return str(made["GroupId"])
@@ -103,14 +93,14 @@ def _in_zone(order: AwsOrder, group: str, place: AwsZone, made: list[Made]) -> P
     """Machine and volumes in one zone, running and available; what was made there is added to
     `made`. Raises NoCapacity."""
     made.clear()
-    listing = inventory(order.ec2, Which(order.lease))
+    listing = leases.inventory(order.ec2, Which(order.lease))
     machine = order.details.machine.type
     live = [
         item
-        for item in live_in(listing)
+        for item in leases.live_in(listing)
         if item["Placement"]["AvailabilityZone"] == place.zone and item["InstanceType"] == machine
     ]
-    instance = live[0] if live else _launch(order, group, place, len(ended_in(listing)))
+    instance = live[0] if live else _launch(order, group, place, len(leases.ended_in(listing)))
     instance_id = str(instance["InstanceId"])
     made.append(("terminate_instances", {"InstanceIds": [instance_id]}))
     ids = []
@@ -143,7 +133,7 @@ def _launch(order: AwsOrder, group: str, place: AwsZone, generation: int) -> Ite
     request = requests.run_instances(order, group, place, generation)
 
     def launched() -> Item | Still:
-        note_create(order.lease)
+        leases.note_create(order.lease)
         made = order.ec2.tried("run_instances", request, NEW_THINGS)
         return Still(f"not known yet: {made.state}") if isinstance(made, Still) else made
 
@@ -159,10 +149,10 @@ def _volume(order: AwsOrder, listing: Listed, place: AwsZone, index: int) -> str
     """Make or find the disk number `index` in this zone; returns its id."""
     name = order.disk_name(index)
     for item in listing.of("volume"):
-        if tag(item, "Name") == name and item["AvailabilityZone"] == place.zone:
+        if leases.tags(item).get("Name") == name and item["AvailabilityZone"] == place.zone:
             return str(item["VolumeId"])
     request = requests.create_volume(order, place.zone, index)
-    note_create(order.lease)
+    leases.note_create(order.lease)
     made = order.ec2.call("create_volume", request)
     words = f"{request['VolumeType']}, {request['Size']} GiB"
     order.watch.note(f"volume {made['VolumeId']} is being made: {words}")
@@ -170,7 +160,7 @@ def _volume(order: AwsOrder, listing: Listed, place: AwsZone, index: int) -> str
 
 
 def _running(ec2: AwsClient, instance_id: str) -> Item | Still:
-    instance = describe_instance(ec2, instance_id)
+    instance = leases.describe_instance(ec2, instance_id)
     if instance is None:
         return Still("not listed yet")
     state = instance["State"]["Name"]
@@ -184,11 +174,11 @@ def _running(ec2: AwsClient, instance_id: str) -> Item | Still:
 def ended(instance: Item) -> DiskbenchError:
     """The error for an instance that ended, by EC2's reason; capacity and quota have classes of
     their own."""
-    return of_state(instance, why_ended(instance))
+    return of_state(instance, leases.why_ended(instance))
 
 
 def _available(ec2: AwsClient, volume_id: str) -> Item | Still:
-    volume = describe_volume(ec2, volume_id)
+    volume = leases.describe_volume(ec2, volume_id)
     if volume is None:
         return Still("not listed yet")
     state = volume["State"]
@@ -202,10 +192,11 @@ def _available(ec2: AwsClient, volume_id: str) -> Item | Still:
 def _undo(order: AwsOrder, made: Sequence[Made]) -> None:
     """Delete what was made in a zone without capacity, by the ids that its creates returned and by
     the listing; a failed deletion is left to the release."""
-    listing = inventory(order.ec2, Which(order.lease))
+    listing = leases.inventory(order.ec2, Which(order.lease))
     free = [volume for volume in listing.of("volume") if volume["State"] == "available"]
+    live = leases.live_in(listing)
     listed = [
-        *(("terminate_instances", {"InstanceIds": [i["InstanceId"]]}) for i in live_in(listing)),
+        *(("terminate_instances", {"InstanceIds": [one["InstanceId"]]}) for one in live),
         *(("delete_volume", {"VolumeId": volume["VolumeId"]}) for volume in free),
     ]
     for operation, request in [*made, *(one for one in listed if one not in made)]:

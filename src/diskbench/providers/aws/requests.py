@@ -18,13 +18,10 @@ from diskbench.providers.aws.client import AwsClient, AwsTiming
 from diskbench.providers.aws.disk_request import AwsResolved, AwsZone
 from diskbench.providers.aws.plugin import AwsOptions
 from diskbench.providers.cloud_init import user_data
+from diskbench.providers.skeleton.leases import EXPIRES_TAG, LEASE_TAG, tags_of
 from diskbench.providers.skeleton.provision import Order, disk_kind, name_of, token_of
 
 Request = dict[str, Any]
-
-LEASE_TAG = "diskbench-lease"
-EXPIRES_TAG = "diskbench-expires"
-OWNER_TAG = "diskbench-owner"
 
 _TAG_VALUE = re.compile(r"[^\w .:/=+@-]")
 """Characters that EC2 refuses in the value of a tag (User Guide, "Tag restrictions")."""
@@ -45,18 +42,10 @@ token = partial(token_of, uuid.UUID("6f1ca5a5-8f6e-5bd5-9d32-2f0c2ad0c1a7"))
 
 def tags(claim: Claim, kind: str, lab: str = "") -> list[dict[str, str]]:
     """The tags of every resource of a lease; `lab` is set for an emulated cloud only."""
-    values = {
-        "Name": name_of(claim.lease_id, kind),
-        LEASE_TAG: claim.lease_id,
-        EXPIRES_TAG: str(int(claim.expires_at)),
-        OWNER_TAG: claim.owner,
-        "diskbench-version": claim.version,
-        "diskbench-lab": lab,
-    }
+    values = {"Name": name_of(claim.lease_id, kind), **tags_of(claim, lab)}
     return [
         {"Key": key, "Value": _TAG_VALUE.sub("_", value)[:_MAX_TAG_VALUE]}
         for key, value in values.items()
-        if value or key != "diskbench-lab"
     ] + [{"Key": key, "Value": value} for key, value in claim.tags]
 
 

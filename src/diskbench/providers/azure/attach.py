@@ -9,7 +9,7 @@ from collections.abc import Iterable, Sequence
 from functools import partial
 from typing import Any
 
-from diskbench.errors import Busy, RentalFailed
+from diskbench.errors import Busy
 from diskbench.ports import Host
 from diskbench.providers.azure import provision, requests
 from diskbench.providers.azure.client import DISKS, MACHINES, Item
@@ -39,14 +39,13 @@ def machine_of(order: AzureOrder) -> handover.Machine:
 
     name = order.machine_name
     address = order.until(ask, f"address of {name}", order.timing.network_s)
-    unlisted, access = (
-        Still("Azure does not list its machine"),
-        order.access(address, requests.USER),
-    )
-    there = partial(provision.alive, order)
-    return handover.Machine(
-        f"machine {name}", address, access, lambda: None if there() else unlisted
-    )
+    access = order.access(address, requests.USER)
+
+    def going() -> Still | None:
+        there = provision.alive(order)
+        return None if there else Still("Azure does not list its machine")
+
+    return handover.Machine(f"machine {name}", address, access, going)
 
 
 def attach(
@@ -233,8 +232,5 @@ def find_local(guest_disks: Iterable[GuestDisk], count: int) -> tuple[GuestDisk,
         if disk.model.startswith(_LOCAL_MODEL) or any(x.startswith(_LOCAL) for x in disk.links)
     ] or [disk for disk in listed if _RESOURCE in disk.links]
     if len(local) < count:
-        raise RentalFailed(
-            f"the guest shows {len(local)} disks of its own, not {count}",
-            advice="choose another --instance-type or --count",
-        )
+        raise refused("fewer local disks", seen=len(local), count=count)
     return tuple(local[:count])

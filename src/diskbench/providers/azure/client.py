@@ -5,7 +5,7 @@ for each resource.
 
 The pipeline registers no resource provider by itself: ARMAutoResourceProviderRegistrationPolicy
 (azure-mgmt-core 1.6.0) asks for the state every 10 s without a limit, and cannot be interrupted.
-policy.py checks it before renting. The SDK's retries are left out, since calls are repeated here.
+doctor.py checks it before renting. The SDK's retries are left out, since calls are repeated here.
 """
 
 from __future__ import annotations

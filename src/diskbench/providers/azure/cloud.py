@@ -19,21 +19,20 @@ from diskbench.providers.azure import client, teardown
 from diskbench.providers.azure.attach import swapped
 from diskbench.providers.azure.client import AzureSessions, AzureTiming
 from diskbench.providers.azure.disk_request import CACHES, AzureResolved, disk_request
-from diskbench.providers.azure.doctor import examine, permissions_of, quotas, rehearse
+from diskbench.providers.azure.doctor import examine, permissions_of, policy, quotas, rehearse
 from diskbench.providers.azure.errors import refused
 from diskbench.providers.azure.handover import hand_over, metrics
 from diskbench.providers.azure.lookup import AzureLookup
 from diskbench.providers.azure.offer import foresee, rental
-from diskbench.providers.azure.policy import policy
 from diskbench.providers.azure.provision import provision, read_machine, snapshot, why_ended
 from diskbench.providers.azure.refresh import refreshed
-from diskbench.providers.azure.requests import EXPIRES_TAG, OWNER_TAG, AzureOrder
+from diskbench.providers.azure.requests import AzureOrder
 from diskbench.providers.cloud_init import age_s
 from diskbench.providers.guest import move_timer
 from diskbench.providers.networks import caller_cidr
 from diskbench.providers.skeleton.cloud import CloudProvider, ordered, requested_disk, today
 from diskbench.providers.skeleton.doctor import reported_time
-from diskbench.providers.skeleton.leases import giving_back
+from diskbench.providers.skeleton.leases import giving_back, tagged
 from diskbench.providers.waits import while_looking
 
 _TIMING = AzureTiming()
@@ -114,18 +113,19 @@ class AzureProvider(CloudProvider):
             region = str(group.get("location", "")).lower()
             if scope.region not in {None, region}:
                 continue
-            lease_id = str(teardown.lease_of(group))
+            name = teardown.group_kind_and_name(group)
+            told = tagged(group["tags"], name, None)
+            assert told is not None, "only what carries a lease is listed"
+            lease_id = told.lease_id
             here = scope.model_copy(update={"account": azure.subscription, "region": region})
             before = leases.get(lease_id) or Found(lease_id=lease_id, scope=here)
-            name, told = teardown.group_kind_and_name(group), group.get("tags") or {}
             added: dict[str, object] = {"not_ours": (*before.not_ours, name)}
             if teardown.is_ours(group):
                 content = teardown.own_content(edge, lease_id, group)
-                expires = str(told.get(EXPIRES_TAG) or "")
                 added = {
                     "scope": here,
-                    "expires_at": float(expires) if expires.isdecimal() else None,
-                    "owner": told.get(OWNER_TAG) or None,
+                    "expires_at": told.expires_at,
+                    "owner": told.owner,
                     "resources": (name, *(teardown.kind_and_name(item) for item in content)),
                 }
             leases[lease_id] = before.model_copy(update=added)

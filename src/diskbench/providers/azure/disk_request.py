@@ -5,20 +5,19 @@ as JSON. Pure."""
 from typing import Any, Literal
 from urllib.parse import urlsplit
 
-from pydantic import Field
+from pydantic import ConfigDict, Field
 
 from diskbench.catalog.lookup import DiskLimits, disk_types, limits
 from diskbench.catalog.terms import with_terms
-from diskbench.errors import InvalidValue, UnknownName
+from diskbench.errors import UnknownName
 from diskbench.model.base import Frozen
 from diskbench.model.options import RentSpec
-from diskbench.model.rental import DiskSpec
 from diskbench.providers import asked
 from diskbench.providers.azure.errors import refused
 from diskbench.providers.azure.plugin import PLUGIN, AzureOptions
 from diskbench.providers.networks import is_loopback
 from diskbench.providers.options import NetworkOptions
-from diskbench.providers.skeleton.offer import RentalDetails
+from diskbench.providers.skeleton.offer import RentalDetails, SizedDisk
 from diskbench.providers.skeleton.shipped import read_forms
 
 TEMPORARY = "temp-disk"
@@ -41,20 +40,18 @@ Caching = Literal["None", "ReadOnly", "ReadWrite"]
 CACHES: dict[str, Caching] = {"none": "None", "readonly": "ReadOnly", "readwrite": "ReadWrite"}
 
 
-class AzureDiskRequest(Frozen):
+class AzureDiskRequest(SizedDisk):
     """The requested disk. `size_gib` is None where the user chooses no size: a local disk, or an OS
-    disk as large as its image. `mb_per_s` is in units of 10^6 bytes per second ("MBps means
-    millions of bytes per second": azure-mgmt-compute 39.0.0, Disk). `caching` is the host cache of
-    the measured disk; a local disk has none to choose. `encryption_set` and `snapshot` are ids: of
-    the key that encrypts all disks, and of what the measured ones are copies of; `plus` asks for
-    Azure's performance plus."""
+    disk as large as its image. Its throughput is in MB/s, stored as `mb_per_s`: 10^6 bytes per
+    second ("MBps means millions of bytes per second": azure-mgmt-compute 39.0.0, Disk). `caching`
+    is the host cache of the measured disk; a local disk has none to choose. `encryption_set` and
+    `snapshot` are ids: of the key that encrypts all disks, and of what the measured ones are copies
+    of; `plus` asks for Azure's performance plus."""
+
+    model_config = ConfigDict(validate_by_name=True, serialize_by_alias=True)
 
     kind: Kind
-    type: str
-    size_gib: int | None = None
-    iops: int | None = None
-    mb_per_s: int | None = None
-    count: int = 1
+    throughput_mib_per_s: int | None = Field(default=None, alias="mb_per_s")
     caching: Caching | None = "None"
     tier: str | None = None
     bursting: bool = False
@@ -72,19 +69,10 @@ class AzureDiskRequest(Frozen):
         return self.type.startswith(("Premium", "Ultra"))
 
     def limits(self, size_gib: int) -> DiskLimits | None:
-        """The catalogue's limits of one disk of that size; None where it has none."""
         if self.kind == "local":
             return None
-        sold = limits("azure", self.type, size_gib, self.iops, self.mb_per_s)
+        sold = limits("azure", self.type, size_gib, self.iops, self.throughput_mib_per_s)
         return with_terms("azure", sold, tier=self.tier, plus=self.plus, bursting=self.bursting)
-
-    def spec(self, size_gib: int) -> DiskSpec:
-        """The disk of that size as the plan shows it; the throughput is in the cloud's MB/s (10^6
-        bytes per second)."""
-        return DiskSpec(
-            type=self.type, size_gib=size_gib, iops=self.iops, count=self.count,
-            throughput_mib_per_s=self.mb_per_s,
-        )  # fmt: skip
 
 
 def disk_request(spec: RentSpec | None) -> AzureDiskRequest:
@@ -121,11 +109,8 @@ def checked(requested: AzureDiskRequest, size_gib: int) -> AzureDiskRequest:
     if requested.type in DATA_ONLY:
         raise refused("no host cache", flag=flag, requested=requested)
     if size_gib > MAX_CACHED_GIB:
-        raise InvalidValue(
-            f"{flag} on {size_gib:,} GiB",
-            advice=f"Azure caches disks up to {MAX_CACHED_GIB:,} GiB",
-            field="cache",
-        )
+        most = MAX_CACHED_GIB
+        raise refused("disk too large for the cache", flag=flag, size_gib=size_gib, most=most)
     return requested
 
 
@@ -151,7 +136,7 @@ def _of(spec: RentSpec, kind: Kind, disk_type: str) -> AzureDiskRequest:
         type=disk_type,
         size_gib=spec.size_gib,
         iops=spec.iops,
-        mb_per_s=asked.whole_throughput(spec, "MB/s"),
+        throughput_mib_per_s=asked.whole_throughput(spec, "MB/s"),
         count=spec.count,
         caching=CACHES[(azure.cache or "none").lower()],
         tier=tier.upper() if tier else None,

@@ -14,14 +14,14 @@ from typing import Any
 from diskbench.errors import AccessDenied, DiskbenchError, InvalidValue
 from diskbench.model.finding import Finding, FindingState, Quota, finding, refusal
 from diskbench.model.rental import Rental, Scope
-from diskbench.providers.azure import client, policy, requests
+from diskbench.providers.azure import client, requests
 from diskbench.providers.azure.client import Azure, AzureClient, AzureSessions, AzureTiming
 from diskbench.providers.azure.disk_request import AzureResolved
 from diskbench.providers.azure.errors import NO_ROLE_HELPS, error_code, translate
-from diskbench.providers.azure.policy import NEEDED, SWITCH, how_to_register, unregistered
 from diskbench.providers.azure.requests import AzureOrder, Request
 from diskbench.providers.skeleton import doctor
 from diskbench.providers.skeleton.doctor import DryRun
+from diskbench.yaml_lines import packaged
 
 _NAMES = ("upn", "unique_name", "appid", "oid")
 """Claims of a token that identify its owner, the most specific first."""
@@ -77,13 +77,13 @@ def allowed(permissions: list[dict[str, Any]], action: str) -> bool:
 
 
 def _permissions(where: str, listed: list[dict[str, Any]]) -> list[Finding]:
-    needed = policy.actions()
+    needed = actions()
     missing = [action for action in needed if not allowed(listed, action)]
     findings = []
     for action in missing:
         # Without these nothing can be checked in advance, but everything can be rented.
-        state: FindingState = "warning" if action in policy.DOCTORS else "problem"
-        only = " (only doctor --live needs it)" if action == policy.VALIDATE else ""
+        state: FindingState = "warning" if action in DOCTORS else "problem"
+        only = " (only doctor --live needs it)" if action == VALIDATE else ""
         told = f"{action} is not allowed{only}"
         findings.append(finding("permissions", where, state, told, _ADVICE))
     summary = f"{len(needed) - len(missing)} of {len(needed)} actions are allowed"
@@ -231,3 +231,68 @@ def quotas(listed: Sequence[dict[str, Any]], region: str) -> Iterator[Quota]:
                 limit=usage["limit"],
                 used=usage["currentValue"],
             )
+
+
+_ACTIONS: dict[str, list[str]] = packaged("diskbench.providers.azure", "permissions.yaml")
+(VALIDATE,) = _ACTIONS["validated"]
+"""The action of `diskbench doctor --live` alone."""
+DOCTORS = (*_ACTIONS["examined"], *_ACTIONS["monitored"], VALIDATE)
+"""The actions without which everything can be rented."""
+
+
+def actions() -> tuple[str, ...]:
+    """All actions, sorted."""
+    return tuple(sorted(action for of_reason in _ACTIONS.values() for action in of_reason))
+
+
+def policy() -> str:
+    """The role in the form of `az role definition create`; the user inserts the subscription."""
+    role = {
+        "Name": "diskbench",
+        "IsCustom": True,
+        "Description": "Rent a machine and a disk in a resource group of their own, and give them "
+        f"back. {VALIDATE} is only for diskbench doctor --live.",
+        "Actions": list(actions()),
+        "NotActions": [],
+        "AssignableScopes": ["/subscriptions/SUBSCRIPTION"],
+    }
+    return json.dumps(role, indent=2)
+
+
+NEEDED = ("Microsoft.Compute", "Microsoft.Network")
+"""The resource providers for which the subscription must be registered; that takes minutes and is
+its owner's decision (Resource Manager, "Resolve errors for resource provider registration",
+2024)."""
+SWITCH = "Microsoft.DevTestLab"
+"""Only the machine's shutdown schedule needs it (teardown.py)."""
+
+
+def how_to_register(namespace: str) -> str:
+    """The command that registers a provider."""
+    return f"az provider register --namespace {namespace} --wait"
+
+
+def unregistered(edge: AzureClient, namespace: str) -> str | None:
+    """What it means that a provider is not registered; None where it is. Raises diskbench's
+    errors."""
+    provider = edge.get(edge.path(kind=namespace))
+    state = str(provider.get("registrationState") or "NotRegistered")
+    if state == "Registered":
+        return None
+    if namespace != SWITCH:
+        return f"the subscription is not registered for {namespace} ({state})"
+    return (
+        f"{SWITCH} is {state} in this subscription: Azure will not deallocate the machine after "
+        "the lease. If this computer fails, the machine is billed until a diskbench command opens "
+        "this database again, or diskbench gc runs; this prevents it: "
+        f"{how_to_register(SWITCH)}"
+    )
+
+
+def check_registrations(edge: AzureClient) -> str | None:
+    """Raise AccessDenied where a provider that every rental needs is not registered; returns the
+    warning for a missing shutdown schedule, or None."""
+    for namespace in NEEDED:
+        if problem := unregistered(edge, namespace):
+            raise AccessDenied(problem, advice=how_to_register(namespace))
+    return unregistered(edge, SWITCH)

@@ -15,6 +15,7 @@ from diskbench.ports import Host
 from diskbench.providers.azure import attach, teardown
 from diskbench.providers.azure.client import API, DISKS, AzureClient, Item
 from diskbench.providers.azure.disk_request import ZONE_REDUNDANT, AzureResolved
+from diskbench.providers.azure.errors import refused
 from diskbench.providers.azure.provision import power_of, running
 from diskbench.providers.azure.requests import AzureOrder
 from diskbench.providers.guest import (
@@ -49,8 +50,7 @@ def hand_over(order: AzureOrder, made: Provisioned) -> Acquired:
     }[details.requested.kind]
     listed = {name: order.edge.find(order.edge.path(order.group, DISKS, name)) for name in names}
     if gone := [name for name, disk in listed.items() if disk is None]:
-        why = f"disk {gone[0]} is no longer listed"
-        raise RentalFailed(why, advice="another program deleted it")
+        raise refused("disk gone", gone=gone)
     measured = [disk for disk in listed.values() if disk is not None]
     check(details, made.place, machine, measured)
     sizes = [disk.size_bytes for disk in seen] or [

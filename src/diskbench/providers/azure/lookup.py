@@ -18,11 +18,11 @@ from diskbench.providers.azure.disk_request import (
     AzureResolved,
     Interface,
 )
+from diskbench.providers.azure.doctor import check_registrations
 from diskbench.providers.azure.errors import is_missing, refused
-from diskbench.providers.azure.policy import check_registrations
 from diskbench.providers.azure.requests import INSIDE
 from diskbench.providers.networks import ssh_cidr
-from diskbench.providers.skeleton.offer import needs
+from diskbench.providers.skeleton.offer import checked_size, needs
 from diskbench.providers.skeleton.shipped import at
 
 
@@ -111,8 +111,7 @@ class AzureLookup:
                 )
             held = at(found, "properties.diskSizeGB") or 0
             if requested.snapshot == resource_id and held > (requested.size_gib or 0):
-                advice = f"add --size {held} or more"
-                raise InvalidValue(f"{what} holds {held} GiB", advice=advice, field="size")
+                raise refused("snapshot larger than the disk", what=what, held=held)
 
     def _quota_left(self) -> dict[str, float] | None:
         """The vCPUs that the subscription's quotas still give in the region, by family and
@@ -149,11 +148,7 @@ class AzureLookup:
         if requested.kind == "local":
             return max(1, int(machine.local_gib))
         image_gib = image.os_gib or disk_request.DEFAULT_OS_GIB
-        size = requested.size_gib or image_gib
-        if requested.kind == "root" and size < image_gib:
-            raise refused(
-                "OS disk smaller than its image", size=size, image=image, image_gib=image_gib
-            )
+        size = checked_size(requested, image.name, image_gib, "an OS disk")
         disk_request.checked(requested, size)
         return size
 

@@ -53,11 +53,8 @@ class Offer:
     def machine(self, name: str, book: ProviderBook) -> AzureMachine:
         """Look up a size by name. Raises UnknownName, or InvalidValue for a restricted size."""
         if name in self.restricted:
-            raise InvalidValue(
-                f"{name} is not available to this subscription in {self.region}: "
-                f"{self.restricted[name]}",
-                advice="choose another --instance-type or --region, or ask for it in the portal",
-            )
+            why = self.restricted[name]
+            raise refused("machine restricted", name=name, region=self.region, why=why)
         if name not in self.machines:
             what = f"machine size of {self.region}"
             raise UnknownName(what, name, self.machines, field="instance_type")

@@ -15,13 +15,11 @@ from diskbench.providers.azure.disk_request import ZONE_REDUNDANT, AzureResolved
 from diskbench.providers.cloud_init import user_data
 from diskbench.providers.scripts import script
 from diskbench.providers.skeleton import provision as skeleton
+from diskbench.providers.skeleton.leases import LEASE_TAG, tags_of
 from diskbench.providers.skeleton.provision import disk_kind, name_of
 
 Request = dict[str, Any]
 
-LEASE_TAG = "diskbench-lease"
-EXPIRES_TAG = "diskbench-expires"
-OWNER_TAG = "diskbench-owner"
 USER = "diskbench"
 """The machine's login user, which Azure creates."""
 INSIDE = "VirtualNetwork"
@@ -43,14 +41,8 @@ def group_name(lease_id: str) -> str:
 
 def tags(claim: Claim, lab: str = "") -> dict[str, str]:
     """The tags of every resource of a lease; `lab` is set for an emulated cloud only."""
-    values = {
-        LEASE_TAG: claim.lease_id,
-        EXPIRES_TAG: str(int(claim.expires_at)),
-        OWNER_TAG: claim.owner,
-        "diskbench-version": claim.version,
-        **({"diskbench-lab": lab} if lab else {}),
-    }
-    ours = {key: _TAG_VALUE.sub("_", value)[:_MAX_TAG_VALUE] for key, value in values.items()}
+    values = tags_of(claim, lab).items()
+    ours = {key: _TAG_VALUE.sub("_", value)[:_MAX_TAG_VALUE] for key, value in values}
     return {**dict(claim.tags), **ours}
 
 
@@ -224,7 +216,7 @@ def disks(order: AzureOrder, zone: str | None) -> list[Part]:
         }
     own = {
         "diskIOPSReadWrite": requested.iops,
-        "diskMBpsReadWrite": requested.mb_per_s,
+        "diskMBpsReadWrite": requested.throughput_mib_per_s,
         "tier": requested.tier,
         "burstingEnabled": requested.bursting or None,
     }

@@ -21,7 +21,15 @@ from diskbench.providers.azure.errors import is_missing
 from diskbench.providers.azure.provision import delete
 from diskbench.providers.skeleton import leases as skeleton
 from diskbench.providers.skeleton.cloud import unless_missing
-from diskbench.providers.skeleton.leases import Failures, Lag, Listed, noting, parted
+from diskbench.providers.skeleton.leases import (
+    EXPIRES_TAG,
+    LEASE_TAG,
+    Failures,
+    Lag,
+    Listed,
+    noting,
+    parted,
+)
 from diskbench.providers.skeleton.provision import name_of
 
 SHUTDOWN = "shutdown-computevm-"
@@ -71,7 +79,7 @@ def is_strange(lease_id: str, item: Item) -> bool:
 
 def lease_of(item: Item) -> str | None:
     """The lease in the resource's tags."""
-    return (item.get("tags") or {}).get(requests.LEASE_TAG) or None
+    return (item.get("tags") or {}).get(LEASE_TAG) or None
 
 
 def is_kind(item: Item, kind: str) -> bool:
@@ -160,7 +168,7 @@ def moved(edge: AzureClient, lease_id: str, group: Item, end: LeaseEnd) -> None:
     machine = next((item for item in found if str(item["name"]).lower() == machine_name), None)
     if machine is not None:
         fits = end.left_s <= LONGEST_S
-        carried = {**(machine.get("tags") or {}), requests.EXPIRES_TAG: expiry}
+        carried = {**(machine.get("tags") or {}), EXPIRES_TAG: expiry}
         where = (str(machine["location"]), str(machine["id"]))
         request = schedule(carried, *where, end.expires_at, on=fits)
         if any(is_kind(item, SCHEDULES) for item in content):
@@ -169,7 +177,7 @@ def moved(edge: AzureClient, lease_id: str, group: Item, end: LeaseEnd) -> None:
             _armed(edge, request)
     ours = [item for item in content if lease_of(item) == lease_id and not is_kind(item, SCHEDULES)]
     tagged = [(kind_and_name(item), item) for item in ours]
-    merge = {"operation": "Merge", "properties": {"tags": {requests.EXPIRES_TAG: expiry}}}
+    merge = {"operation": "Merge", "properties": {"tags": {EXPIRES_TAG: expiry}}}
     for what, item in [*tagged, (group_kind_and_name(group), group)]:
         path, limit_s = f"{item['id']}/providers/{TAGS}/default", edge.timing.network_s
         edge.finished(f"tags of {what}", limit_s, "PATCH", path, merge)

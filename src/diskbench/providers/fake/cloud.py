@@ -21,12 +21,13 @@ from platformdirs import user_data_path
 
 from diskbench import errors
 from diskbench.catalog.books import Books
-from diskbench.errors import DiskbenchError, Interrupted, InvalidValue, RentalFailed, UnknownName
+from diskbench.errors import DiskbenchError, Interrupted, RentalFailed, UnknownName
 from diskbench.model import rental as rentals
 from diskbench.model.rental import Acquired, Claim, Found, LeaseEnd, Rental, Scope, Which
 from diskbench.model.spec import Cell
 from diskbench.ports import Host, RentWatch
 from diskbench.providers.asked import check_own
+from diskbench.providers.error_table import refused
 from diskbench.providers.fake import PLUGIN
 from diskbench.providers.skeleton.leases import Failures, Listed, Tagged, by_lease, parted, release
 from diskbench.providers.skeleton.provision import in_first_with_capacity
@@ -56,20 +57,14 @@ class FakeProvider:
     def check(self, cell: Cell) -> None:
         spec = cell.rent
         if spec is None or spec.disk is None:
-            raise InvalidValue(
-                "--provider fake needs a disk", advice="add --disk plain --size 1", field="provider"
-            )
+            raise refused("no fake disk")
         check_own(spec, PLUGIN)
         if spec.disk not in DISKS:
             raise UnknownName("fake disk type", spec.disk, DISKS, field="disk")
         if spec.zone is not None and spec.zone not in ZONES:
             raise UnknownName("fake zone", spec.zone, ZONES, field="zone")
         if spec.count > 1 or spec.stripe:
-            raise InvalidValue(
-                f"--count {spec.count}: a fake machine has one disk",
-                advice="leave --count and --stripe out; --provider lab attaches several",
-                field="count",
-            )
+            raise refused("several fake disks", spec=spec)
 
     def resolve(self, cell: Cell, books: Books) -> Rental:  # noqa: ARG002 - it has no prices
         spec = cell.rent

@@ -20,13 +20,7 @@ from diskbench.providers.gcp.errors import exists_already, is_busy, is_missing, 
 from diskbench.providers.gcp.provision import ended, in_zone, unless_there
 from diskbench.providers.gcp.requests import GcpOrder
 from diskbench.providers.guest import GuestDisk, disks
-from diskbench.providers.skeleton.handover import (
-    Machine,
-    check_size,
-    disks_before_ours,
-    keys_of,
-    verified,
-)
+from diskbench.providers.skeleton import handover
 from diskbench.providers.skeleton.leases import Listed, listed_in_time
 from diskbench.providers.skeleton.provision import Provisioned, name_of
 from diskbench.providers.waits import Still
@@ -43,7 +37,7 @@ def alive(order: GcpOrder, made: Provisioned) -> Item:
     return instance
 
 
-def machine_of(order: GcpOrder, made: Provisioned) -> Machine:
+def machine_of(order: GcpOrder, made: Provisioned) -> handover.Machine:
     """The machine, and how to connect to it: at its public address, else its private one."""
 
     def ask() -> str | Still:
@@ -61,14 +55,16 @@ def machine_of(order: GcpOrder, made: Provisioned) -> Machine:
     name, details = order.machine_name, order.details
     address = order.until(ask, f"address of {name}", order.timing.instance_s)
     through = tunnel(details.project, made.place, name) if details.reach == "iap" else None
-    return Machine(name, address, order.access(address, details.image.user, through), going)
+    access = order.access(address, details.image.user, through)
+    return handover.Machine(name, address, access, going)
 
 
 def attach(order: GcpOrder, made: Provisioned, guest: Host) -> tuple[GuestDisk, ...]:
     """Attach the disks and return them as the guest sees them, in order. Raises RentalFailed."""
     names = [order.device_name(index) for index in range(len(made.disks))]
     device_names = {str(one.get("deviceName")) for one in alive(order, made).get("disks", [])}
-    before = disks_before_ours(order, guest, attached=bool(device_names.intersection(names)))
+    attached = not device_names.isdisjoint(names)
+    before = handover.disks_before_ours(order, guest, attached=attached)
     for index in range(len(made.disks)):
         _attach_one(order, made, index)
     return tuple(
@@ -98,11 +94,8 @@ def _attach_one(order: GcpOrder, made: Provisioned, index: int) -> None:
         nonlocal attempt
         attachment = leases.attached(alive(order, made), str(disk["name"]))
         if attachment is not None:
-            if attachment.get("deviceName") != name:
-                raise RentalFailed(
-                    f"{what} is attached as {attachment.get('deviceName')}, not {name}",
-                    advice="give the lease back and start a new run",
-                )
+            if (attached := attachment.get("deviceName")) != name:
+                raise refused("attached by another name", what=what, attached=attached, name=name)
             if not attachment.get("autoDelete"):
                 request = requests.set_auto_delete(order, made.place, index)
                 _change(order, "setDiskAutoDelete", request, f"disk {name}")
@@ -154,7 +147,7 @@ def _appeared(
             return Still(f"{link} is not seen in the guest yet")
         unlinked_since = unlinked_since or time.monotonic()
         if time.monotonic() - unlinked_since >= LINK_S:
-            raise no_link(bare, name)
+            raise refused("disk without a link", disk=bare, link=link, limit_s=LINK_S)
         return Still(f"{bare.node} exists, but {link} does not yet")
 
     return order.ask_guest(f"disk {name}", ask)
@@ -195,7 +188,7 @@ def snapshot(order: GcpOrder, fill: Callable[[], None]) -> str:
         found = order.compute.found("snapshots", {"snapshot": name}) or {}
         status = str(found.get("status", "not shown yet"))
         if status == "FAILED":
-            raise RentalFailed(f"{what} failed", advice="Google gives no reason: try again")
+            raise refused("snapshot failed", what=what)
         return True if status == "READY" else Still(status.lower())
 
     order.until(ask, what, order.timing.snapshot_s)
@@ -267,7 +260,7 @@ def find_disk(
     disk = _named(guest_disks, device_name)
     if disk is None or not disk.identity:
         return None
-    return verified([disk], device_name, size_bytes, keys_of(before))
+    return handover.verified([disk], device_name, size_bytes, handover.keys_of(before))
 
 
 def without_link(
@@ -275,21 +268,10 @@ def without_link(
 ) -> GuestDisk | None:
     """The disk that appeared with the size asked for and bears none of Google's links, as in an
     image without its udev rules; None without one."""
-    known = keys_of(before)
+    known = handover.keys_of(before)
     fresh = [disk for disk in with_unique_identity(guest_disks) if not known & disk.keys]
     bare = [disk for disk in fresh if not any(link.startswith(_LINK) for link in disk.links)]
     return next((disk for disk in bare if disk.size_bytes == size_bytes), None)
-
-
-def no_link(disk: GuestDisk, device_name: str) -> RentalFailed:
-    """The error of an image that makes no links for disks."""
-    return RentalFailed(
-        f"{disk.node} ({disk.size_bytes:,} bytes) appeared, but the guest made no link "
-        f"{_LINK}{device_name} within {LINK_S:g} s: it may not be this disk",
-        advice="this image lacks Google's udev rules (65-gce-disk-naming.rules and "
-        "google_nvme_id): choose an --image with Google's guest environment, as all of Google's "
-        "public images have; nothing was written",
-    )
 
 
 def find_local(
@@ -301,12 +283,10 @@ def find_local(
     local = [_named(disks, name) for name in names]
     present = tuple(disk for disk in local if disk is not None)
     if len(present) < count:
-        raise RentalFailed(
-            f"the guest shows {len(present)} of {count} local SSDs ({_LINK}{_LOCAL[interface]}-*)",
-            advice="choose another --instance-type, or an --image with Google's guest environment",
-        )
+        links = f"{_LINK}{_LOCAL[interface]}"
+        raise refused("fewer local SSDs", seen=len(present), count=count, links=links)
     for disk, name in zip(present, names, strict=True):
-        check_size(disk, name, size_gib * GIB)
+        handover.check_size(disk, name, size_gib * GIB)
     return present
 
 
@@ -315,10 +295,8 @@ def _named(guest_disks: Iterable[GuestDisk], device_name: str) -> GuestDisk | No
     link = _LINK + device_name
     matches = [disk for disk in with_unique_identity(guest_disks) if link in disk.links]
     if len(matches) > 1:
-        raise RentalFailed(
-            f"{device_name} shows as {', '.join(d.node for d in matches)} in the guest: "
-            "it cannot be known which of them it is"
-        )
+        nodes = ", ".join(disk.node for disk in matches)
+        raise refused("several disks of a name", name=device_name, nodes=nodes)
     if not matches:
         return None
     other_links = tuple(other for other in matches[0].links if other != link)

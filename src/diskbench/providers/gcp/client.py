@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import threading
 from collections.abc import Callable
 from dataclasses import dataclass, field
@@ -226,7 +227,8 @@ class Compute:
             form = getattr(compute_v1, f"{_name(method)}{owner}Request")
             # An unknown field is a programming error.
             message = form.from_json(json.dumps({"project": self.project, **(request or {})}))
-            name = _snake(method) + ("_unary" if method in _CHANGES else "")
+            name = re.sub("([A-Z])", lambda letter: f"_{letter[1].lower()}", method)
+            name += "_unary" if method in _CHANGES else ""
             try:
                 send = getattr(self.login.client(collection), name)
                 return read(send(request=message, retry=None, timeout=self.timing.call_s))
@@ -313,10 +315,6 @@ def _mapping(message: Any) -> Item:  # noqa: ANN401 - proto-plus messages
 def _name(collection: str) -> str:
     """The SDK's name of a collection of the API: `GlobalOperations`."""
     return collection[0].upper() + collection[1:]
-
-
-def _snake(method: str) -> str:
-    return "".join(f"_{c.lower()}" if c.isupper() else c for c in method)
 
 
 def change(

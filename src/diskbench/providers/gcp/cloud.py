@@ -1,5 +1,6 @@
 """`--provider gcp` as the engine uses it."""
 
+import itertools
 from collections.abc import Callable, Sequence
 from datetime import datetime
 
@@ -13,7 +14,7 @@ from diskbench.ports import RentWatch
 from diskbench.providers.asked import check_shared_machine, check_snapshot_kept, provisioned_types
 from diskbench.providers.gcp import leases
 from diskbench.providers.gcp.attach import snapshot, swapped
-from diskbench.providers.gcp.client import GceTiming, GcpSessions, Item
+from diskbench.providers.gcp.client import GceTiming, GcpSessions
 from diskbench.providers.gcp.disk_request import GcpResolved, disk_request
 from diskbench.providers.gcp.doctor import examine, policy, quotas, rehearse, tested
 from diskbench.providers.gcp.handover import hand_over
@@ -25,7 +26,7 @@ from diskbench.providers.gcp.requests import GcpOrder
 from diskbench.providers.networks import caller_cidr
 from diskbench.providers.skeleton.cloud import CloudProvider, ordered, requested_disk, today
 from diskbench.providers.skeleton.doctor import http_date, reported_time
-from diskbench.providers.skeleton.leases import Tagged, by_lease, giving_back
+from diskbench.providers.skeleton.leases import by_lease, giving_back
 from diskbench.providers.waits import while_looking
 
 _TIMING = GceTiming()
@@ -95,19 +96,13 @@ class GCPProvider(CloudProvider):
         """A lease belongs to a region when one of its resources is in a zone of the region or in no
         zone."""
         compute = self.sessions.of_scope(scope, self.reading)
-        items: dict[str, list[Item]] = {}
-        tagged = []
-        for name, item in leases.inventory(compute).meant.items():
-            lease_id = leases.lease_of(item)
-            assert lease_id is not None, "only what carries a lease is listed"
-            items.setdefault(lease_id, []).append(item)
-            tagged.append(
-                Tagged(lease_id, name, item["name"], leases.expiry_of(item), leases.owner_of(item))
-            )
+        listed = itertools.starmap(leases.mark, leases.inventory(compute).meant.items())
+        tagged = [one for one in listed if one]
         here = scope.model_copy(update={"account": compute.project, "region": None})
 
         def is_here(found: Found) -> bool:
-            zones = {leases.scope_of(item) for item in items[found.lease_id]} - {""}
+            ours = (one.item for one in tagged if one.lease_id == found.lease_id)
+            zones = {leases.scope_of(item) for item in ours} - {""}
             in_region = [zone for zone in zones if f"{zone}-".startswith(f"{scope.region}-")]
             return scope.region is None or not zones or bool(in_region)
 

@@ -12,7 +12,7 @@ from pydantic import Field
 from diskbench.catalog.entry import catalogue
 from diskbench.catalog.lookup import DiskLimits, disk_types, limits
 from diskbench.catalog.machine_book import machine_book
-from diskbench.errors import InvalidValue, UnknownName
+from diskbench.errors import UnknownName
 from diskbench.model.base import Frozen
 from diskbench.model.options import RentSpec
 from diskbench.providers import asked
@@ -48,7 +48,6 @@ class GcpDiskRequest(SizedDisk):
     interface: Interface | None = None
 
     def limits(self, size_gib: int) -> DiskLimits | None:
-        """The catalogue's limits of one disk of that size; None where it has none."""
         local = self.kind == "local-ssd" and (self.interface, size_gib) != ("nvme", LOCAL_SSD_GIB)
         if local or not self.type:
             return None
@@ -121,12 +120,9 @@ def _local_ssd(spec: RentSpec, interface_name: str) -> GcpDiskRequest:
     _FORMS.refuse(spec, "local-ssd")
     ssd_gib = local_ssd_gib(spec.instance_type)
     if spec.size_gib not in {None, ssd_gib}:
-        words = f"--size {spec.size_gib} cannot be used with --disk {LOCAL_SSD}"
-        advice = f"each has {ssd_gib} GiB; add --count N --stripe for more"
-        raise InvalidValue(words, advice=advice, field="size")
+        raise refused("local SSD of another size", spec=spec, disk=LOCAL_SSD, ssd_gib=ssd_gib)
     if spec.count > MAX_LOCAL_SSDS:
-        words, advice = f"--count {spec.count} is too many", f"at most {MAX_LOCAL_SSDS} local SSDs"
-        raise InvalidValue(words, advice=advice, field="count")
+        raise refused("too many local SSDs", spec=spec, most=MAX_LOCAL_SSDS)
     known = ["nvme", "scsi"]
     if interface_name not in {"", *known}:
         raise UnknownName("interface of a local SSD", interface_name, known, field="disk")
@@ -155,38 +151,40 @@ def check_series(machine_type: str, vcpus: int | None, requested: GcpDiskRequest
         return
     if requested.type in series.open:
         return
-    fit, words = series.disks.get(requested.type), f"{machine_type} does not take {requested.type}"
+    fit = series.disks.get(requested.type)
     if fit is None:
         takers = ", ".join(series.upper() for series in book.takers(requested.type))
-        raise InvalidValue(
-            f"{words}: {name} has {', '.join(series.disks)}",
-            advice=f"{requested.type} goes with {takers}; leave --instance-type out to have one "
-            "chosen",
-            field="instance_type",
+        raise refused(
+            "disk of another series",
+            machine_type=machine_type,
+            requested=requested,
+            name=name,
+            has=", ".join(series.disks),
+            takers=takers,
         )
     if vcpus is not None and vcpus < fit.min_vcpus:
-        words += f": {name} needs {fit.min_vcpus} vCPUs for it"
-        raise InvalidValue(words, advice="choose a larger --instance-type", field="instance_type")
+        raise refused(
+            "too few vCPUs for the disk",
+            machine_type=machine_type,
+            requested=requested,
+            name=name,
+            fit=fit,
+        )
 
 
 def _check_local(machine_type: str, name: str, offered: str, requested: GcpDiskRequest) -> None:
     series = machine_book("gcp").series.items()
-    with_disks = [one.upper() for one, known in series if known.local_ssd == "optional"]
+    others = ", ".join(one.upper() for one, known in series if known.local_ssd == "optional")
     if offered == "none":
-        raise InvalidValue(
-            f"{machine_type} has no local SSD: no {name} has",
-            advice=f"choose one of {', '.join(with_disks)}, or a machine type ending in -lssd",
-            field="instance_type",
+        raise refused(
+            "series without local SSDs", machine_type=machine_type, name=name, others=others
         )
     if offered == "bundled" and not machine_type.endswith("-lssd"):
-        raise InvalidValue(
-            f"{machine_type} has no local SSD: on {name} they come with some machine types",
-            advice=f"choose {machine_type}-lssd, or one of {', '.join(with_disks)}",
-            field="instance_type",
+        raise refused(
+            "machine without local SSDs", machine_type=machine_type, name=name, others=others
         )
     if offered in {"always", "bundled"} and requested.interface == "scsi":
-        words = f"the local SSDs of {machine_type} are NVMe"
-        raise InvalidValue(words, advice="use --disk local-ssd")
+        raise refused("local SSDs with NVMe only", machine_type=machine_type)
 
 
 def check_form(spec: RentSpec) -> None:

@@ -45,12 +45,12 @@ def inventory(compute: Compute, which: Which | None = None) -> Listed:
         "snapshots": compute.listed("snapshots", request),
     }
     # Whose they are is checked again, because listed resources get deleted.
-    carrying = {
-        kind_and_name(collection, item): item
+    marked = [
+        mark(kind_and_name(collection, item), item)
         for collection, items in listed.items()
         for item in items
-        if (of := lease_of(item)) is not None and lease_id in {None, of}
-    }
+    ]
+    carrying = {one.told: one.item for one in marked if one and lease_id in {None, one.lease_id}}
     if which is None:
         return Listed(carrying)
     return parted(carrying, lambda name, item: which.takes(item["name"], name))
@@ -72,26 +72,12 @@ def kind_and_name(collection: str, item: Item) -> str:
     return f"{collection.removesuffix('s')} {place(item)}"
 
 
-def lease_of(item: Item) -> str | None:
-    """The lease that a resource names, by label or (a firewall rule) by description."""
-    rule = requests.lease_of_rule(item)
-    label = item.get("labels", {}).get(requests.LEASE_LABEL)
-    return rule[0] if rule else str(label) if label else None
-
-
-def owner_of(item: Item) -> str | None:
-    """The owner in the resource's labels; a firewall rule has none."""
-    owner = item.get("labels", {}).get(requests.OWNER_LABEL)
-    return str(owner) if owner else None
-
-
-def expiry_of(item: Item) -> float | None:
-    """When the resource's lease expires, in Unix seconds; None where its tags do not say."""
-    rule = requests.lease_of_rule(item)
-    if rule is not None:
-        return rule[1]
-    text = str(item.get("labels", {}).get(requests.EXPIRES_LABEL, ""))
-    return float(text) if text.isdecimal() else None
+def mark(told: str, item: Item) -> skeleton.Tagged | None:
+    """The resource that is `told` by kind and name; None where neither its labels nor (of a
+    firewall rule) its description names a lease. A rule has no owner."""
+    if rule := requests.lease_of_rule(item):
+        return skeleton.Tagged(rule[0], told, item["name"], rule[1], item=item)
+    return skeleton.tagged(item.get("labels", {}), told, item["name"], item)
 
 
 def attached(instance: Item, disk_name: str) -> Item | None:

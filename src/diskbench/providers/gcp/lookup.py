@@ -9,7 +9,7 @@ import re
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from diskbench.errors import DiskbenchError, InvalidValue, UnknownName
+from diskbench.errors import DiskbenchError, UnknownName
 from diskbench.model.options import RentSpec
 from diskbench.providers.gcp.client import API, Compute, Item, last
 from diskbench.providers.gcp.disk_request import (
@@ -36,6 +36,7 @@ from diskbench.providers.gcp.offer import (
 )
 from diskbench.providers.gcp.requests import is_regional
 from diskbench.providers.networks import caller_cidr, ssh_cidr
+from diskbench.providers.skeleton.offer import checked_size
 
 REGION = "us-central1"
 """The default region: that of the catalogue's prices; our choice."""
@@ -74,7 +75,7 @@ def resolve_details(
         typed = typed_machine(compute, spec.instance_type, here.zones, here.where)
         check_support(typed[0], requested)
     image = find_image(compute, spec.image, typed[0].arch if typed else "x86_64")
-    size_gib = _size_gib(requested, image)
+    size_gib = checked_size(requested, image.name, image.root_gib)
     machine, zones = typed or _chosen(here, size_gib)
     check_support(machine, requested)
     if image.arch != machine.arch:
@@ -155,14 +156,6 @@ def _zones(compute: Compute, region: str) -> tuple[str, ...]:
     return tuple(sorted(last(str(url)) for url in region_info.get("zones", [])))
 
 
-def _size_gib(requested: GcpDiskRequest, image: GcpImage) -> int:
-    """The size of the disk; for a root disk the image's size unless one is given."""
-    size = requested.size_gib or image.root_gib
-    if requested.kind == "root" and size < image.root_gib:
-        raise refused("root disk smaller than its image", size=size, image=image)
-    return size
-
-
 def _chosen(here: GcpLookup, size_gib: int) -> tuple[GcpMachine, tuple[str, ...]]:
     """The first machine that sustains the disk and is offered, with its zones."""
     names = candidates(here.requested, size_gib)
@@ -188,8 +181,7 @@ def _snapshot(here: GcpLookup) -> str | None:
         raise refused("no such snapshot", owner=owner, typed=last(typed))
     held = int(found.get("diskSizeGb", 0))
     if held > (here.requested.size_gib or 0):
-        words = f"--from-snapshot {typed} holds {held} GiB"
-        raise InvalidValue(words, advice=f"add --size {held} or more", field="size")
+        raise refused("snapshot larger than the disk", typed=typed, held=held)
     return f"projects/{owner}/global/snapshots/{last(typed)}"
 
 
@@ -199,14 +191,12 @@ def _network(here: GcpLookup) -> GcpNetwork:
     if typed is None:
         default_network = compute.found("networks", {"network": "default"})
         if default_network is None:
-            words = f"project {compute.project} has no network `default`"
-            raise InvalidValue(words, advice="add --subnet with one of yours")
+            raise refused("no default network", compute=compute)
         return _default_subnet(here, default_network)
     parts = typed.split("/")
     owner = parts[1] if parts[0] == "projects" else compute.project
     if "regions" in parts and parts[parts.index("regions") + 1] != here.region:
-        words = f"--subnet {typed} is not in {here.region}"
-        raise InvalidValue(words, advice="use one of that region", field="subnet")
+        raise refused("subnet of another region", typed=typed, here=here)
     request = {"project": owner, "region": here.region, "subnetwork": parts[-1]}
     subnet = compute.found("subnetworks", request)
     if subnet is None:
@@ -225,15 +215,11 @@ def _default_subnet(here: GcpLookup, network: Item) -> GcpNetwork:
     below = f"/regions/{here.region}/subnetworks/"
     subnets = [str(url) for url in network.get("subnetworks", []) if below in str(url)]
     names = [last(url) for url in subnets]
-    if len(subnets) != 1:
-        several = f"{len(subnets)} subnets in {here.region}: {', '.join(names)}"
-        raise InvalidValue(
-            f"the network `default` has {several if names else f'no subnet in {here.region}'}",
-            advice="name one with --subnet"
-            if names
-            else "add --subnet with one of yours, or another --region",
-            field="subnet",
-        )
+    if not names:
+        raise refused("no default subnet", here=here)
+    if len(names) > 1:
+        count, listed = len(names), ", ".join(names)
+        raise refused("several default subnets", count=count, here=here, names=listed)
     request = {"region": here.region, "subnetwork": names[0]}
     _check_stack(here.compute.call("subnetworks", "get", request))
     return GcpNetwork(network=_path(network["selfLink"]), subnetwork=_path(subnets[0]))
@@ -288,8 +274,7 @@ def _image(described: Item | None, project: str, name: str) -> GcpImage:
         raise refused("no such image", project=project, name=name)
     state = str(described.get("status", "READY"))
     if state != "READY":
-        words = f"image {described.get('name')} is {state.lower()}"
-        raise InvalidValue(words, advice="use another --image")
+        raise refused("image not ready", name=described.get("name"), state=state.lower())
     features = {str(feature.get("type")) for feature in described.get("guestOsFeatures", [])}
     return GcpImage(
         link=f"projects/{project}/global/images/{last(str(described['name']))}",

@@ -12,7 +12,7 @@ from collections.abc import Iterator, Sequence
 
 from diskbench.catalog.books import Books
 from diskbench.catalog.machine_book import Cap, machine_book
-from diskbench.errors import InvalidValue, UnknownName, did_you_mean
+from diskbench.errors import UnknownName, did_you_mean
 from diskbench.model.options import RentSpec
 from diskbench.model.rental import DiskSpec, PricePart, Rental, Scope
 from diskbench.providers.gcp.client import Compute, Item, last
@@ -63,9 +63,8 @@ def typed_machine(
         hint = did_you_mean(name, known)
         advice = f"{hint}gcloud compute machine-types list shows those of a zone"
         raise UnknownName("machine type", name, known, advice=advice, field="instance_type")
-    raise InvalidValue(
-        f"{name} is not offered in {where}", advice=f"it is in {', '.join(sorted(everywhere))}"
-    )
+    elsewhere = ", ".join(sorted(everywhere))
+    raise refused("machine type elsewhere", name=name, where=where, elsewhere=elsewhere)
 
 
 def disk_zones(
@@ -79,10 +78,8 @@ def disk_zones(
         everywhere = {name: item for name, item in everywhere.items() if "region" in item}
     here = tuple(z for z in zones if (z.rpartition("-")[0] if regional else z) in everywhere)
     if not here:
-        raise InvalidValue(
-            f"{disk_type} is not offered in {where} (where the machine is)",
-            advice=f"it is in {', '.join(sorted(everywhere)) or 'no zone'}",
-        )
+        elsewhere = ", ".join(sorted(everywhere)) or "no zone"
+        raise refused("disk type elsewhere", disk_type=disk_type, where=where, elsewhere=elsewhere)
     return here
 
 
@@ -119,11 +116,9 @@ def check_support(machine: GcpMachine, requested: GcpDiskRequest) -> None:
     """Raise InvalidValue for disks that the machine does not support."""
     check_series(machine.type, machine.vcpus, requested)
     if requested.kind == "disk" and requested.count >= machine.max_disks:
-        raise InvalidValue(
-            f"--count {requested.count}: {machine.type} holds {machine.max_disks - 1} disks beside "
-            "its root disk",
-            advice="ask for fewer, or choose another --instance-type",
-            field="count",
+        room = machine.max_disks - 1
+        raise refused(
+            "more disks than the machine takes", requested=requested, machine=machine, room=room
         )
     if requested.kind == "local-ssd" and 0 < machine.bundled_ssds < requested.count:
         raise refused("more local SSDs than come with it", requested=requested, machine=machine)

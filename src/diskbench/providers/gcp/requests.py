@@ -18,13 +18,11 @@ from diskbench.providers.gcp.client import Compute, GceTiming
 from diskbench.providers.gcp.disk_request import GcpResolved
 from diskbench.providers.scripts import script
 from diskbench.providers.skeleton import provision as skeleton
+from diskbench.providers.skeleton.leases import LEASE_TAG, tags_of
 from diskbench.providers.skeleton.provision import disk_kind, name_of, token_of
 
 Request = dict[str, Any]
 
-LEASE_LABEL = "diskbench-lease"
-EXPIRES_LABEL = "diskbench-expires"
-OWNER_LABEL = "diskbench-owner"
 LAB_KEY = "diskbench-lab"
 """The metadata key for an emulated cloud's configuration, which does not fit into a label."""
 
@@ -82,13 +80,7 @@ def _once(lease_id: str, role: str, request: Request) -> Request:
 
 def labels(claim: Claim) -> dict[str, str]:
     """The labels of every machine and disk of a lease."""
-    values = {
-        LEASE_LABEL: claim.lease_id,
-        EXPIRES_LABEL: str(int(claim.expires_at)),
-        OWNER_LABEL: claim.owner,
-        "diskbench-version": claim.version,
-    }
-    longest = _MAX_LABEL_VALUE
+    longest, values = _MAX_LABEL_VALUE, tags_of(claim)
     ours = {k: _LABEL_VALUE.sub("_", value.lower())[:longest] for k, value in values.items()}
     return {**dict(claim.tags), **ours}
 
@@ -348,4 +340,4 @@ def delete(lease_id: str, request: Request, attempt: str) -> Request:
 def of_lease(lease_id: str | None) -> Request:
     """The filter that finds the machines and disks of one lease, or of all."""
     value = f"={lease_id}" if lease_id else ":*"
-    return {"filter": f"labels.{LEASE_LABEL}{value}"}
+    return {"filter": f"labels.{LEASE_TAG}{value}"}

@@ -13,7 +13,6 @@ from diskbench.errors import (
     DiskbenchError,
     HostUnavailable,
     Interrupted,
-    InvalidValue,
     ReleaseFailed,
     RentalFailed,
     UnknownName,
@@ -198,11 +197,7 @@ def _cache(typed: str | None, disk_type: str, cloud: str | None) -> Cache:
     if cache is None:
         raise UnknownName("host cache", typed or "", get_args(Cache), field="cache")
     if cache != "none" and disk_type != CUSTOM and not (cloud and caches_disks(cloud)):
-        raise InvalidValue(
-            f"--cache {typed}: {disk_type} is never cached by its machine",
-            advice=f"leave --cache out, or take --disk {CUSTOM} with limits of its own",
-            field="cache",
-        )
+        raise refused("disk never cached", typed=typed, disk_type=disk_type, custom=CUSTOM)
     return cache
 
 

@@ -17,7 +17,7 @@ from diskbench.model.rental import DiskSpec
 from diskbench.providers.lab import devices, processes
 from diskbench.providers.lab.devices import LoopDevice
 from diskbench.providers.lab.fuse_file import mounted
-from diskbench.providers.lab.places import LeaseFolder
+from diskbench.providers.lab.places import LeaseFolder, refused
 from diskbench.providers.lab.processes import Groups
 from diskbench.providers.lab.request import (
     LabRequest,
@@ -256,10 +256,8 @@ def _serve(
     except OSError:  # "transport endpoint is not connected"
         is_answered = False
     if not is_answered:
-        raise HostUnavailable(
-            f"the lab cannot add {purpose} to {file.name}: {processes.last_words(log)}",
-            advice="it needs root, loop devices and FUSE; a container must be privileged",
-        )
+        words = processes.last_words(log)
+        raise refused("FUSE file without an answer", purpose=purpose, file=file, words=words)
 
 
 def is_served(group: Path, image: Path) -> bool:

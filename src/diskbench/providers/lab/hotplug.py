@@ -3,7 +3,6 @@
 from dataclasses import replace
 from pathlib import Path
 
-from diskbench.errors import HostUnavailable
 from diskbench.model.rental import Acquired, DiskSpec
 from diskbench.providers.lab import devices, processes
 from diskbench.providers.lab.build import handed_over, read_record, revive, write_record
@@ -20,7 +19,7 @@ from diskbench.providers.lab.disks import (
     volumes_of,
 )
 from diskbench.providers.lab.fuse_file import unmount
-from diskbench.providers.lab.places import LeaseFolder, locked, place
+from diskbench.providers.lab.places import LeaseFolder, locked, place, refused
 from diskbench.providers.lab.processes import find_groups, init_of
 from diskbench.providers.lab.request import LabRequest, check_lease_id
 
@@ -35,7 +34,7 @@ def plug_in(
     with locked(lease_id) as here:
         record = read_record(here)
         if record is None:
-            raise _absent(lease_id)
+            raise refused("no running host", lease_id=lease_id)
         made = _plugged(here, init, record.request, index, volume, disk, load_per_s)
         return made.names[0]
 
@@ -57,7 +56,7 @@ def swap(lease_id: str, request: LabRequest) -> Acquired:
     with locked(lease_id) as here:
         record = read_record(here)
         if record is None or record.acquired is None or not revive(here, groups):
-            raise _absent(lease_id)
+            raise refused("no running host", lease_id=lease_id)
         host = record.acquired
         volumes = volumes_of(here, request)
         for image in sorted(here.images.glob("*.img")):
@@ -106,12 +105,5 @@ def _init(lease_id: str) -> int:
     check_lease_id(lease_id)
     init = init_of(find_groups().of(lease_id)) if place(lease_id).path.exists() else None
     if init is None:
-        raise _absent(lease_id)
+        raise refused("no running host", lease_id=lease_id)
     return init
-
-
-def _absent(lease_id: str) -> HostUnavailable:
-    return HostUnavailable(
-        f"no lab host runs with the id {lease_id}",
-        advice="acquire it, or run: diskbench gc --dry-run",
-    )

@@ -15,7 +15,6 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
-from diskbench.errors import HostUnavailable
 from diskbench.files import private_directory
 from diskbench.providers.error_table import refusals
 
@@ -143,9 +142,8 @@ def _make_base(base: Path) -> None:
     except FileNotFoundError:  # another process has just removed it
         return
     except OSError as error:
-        raise HostUnavailable(
-            f"cannot make {base} for lab hosts: {error.strerror}",
-            advice=f"name another directory with {VARIABLE}",
+        raise refused(
+            "no directory for hosts", base=base, error=error, variable=VARIABLE
         ) from error
     if not stat.S_ISDIR(status.st_mode) or status.st_uid != os.geteuid():
         raise refused("directory of another user", base=base, variable=VARIABLE)

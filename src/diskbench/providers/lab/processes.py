@@ -17,7 +17,6 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import diskbench
-from diskbench.errors import HostUnavailable
 from diskbench.providers.lab.places import LeaseFolder, base_directory, listens, refused
 from diskbench.providers.lab.supervisor.rates import parse_orders, read_report
 
@@ -78,10 +77,8 @@ def await_orders(place: LeaseFolder, process: subprocess.Popen[bytes] | None = N
         if process is not None and process.poll() is not None:
             break
         time.sleep(0.005)  # the answer is a file
-    raise HostUnavailable(
-        f"the lab's supervisor does not answer: {last_words(place.path / 'supervisor.log')}",
-        advice=f"give the host back: diskbench gc {place.lease_id}",
-    )
+    words = last_words(place.path / "supervisor.log")
+    raise refused("supervisor without an answer", words=words, place=place)
 
 
 def supervisor_of(group: Path) -> int | None:

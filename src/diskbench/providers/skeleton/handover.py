@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from diskbench.errors import ConnectionLost, HostUnavailable, RentalFailed
+from diskbench.errors import ConnectionLost, HostUnavailable
 from diskbench.model.rental import Acquired, SshAccess
 from diskbench.ports import Host
 from diskbench.providers.error_table import refused
@@ -24,6 +24,16 @@ class Machine:
     address: str
     access: SshAccess
     alive: Callable[[], Still | None]
+
+
+@dataclass(frozen=True)
+class AttachedDisk:
+    """A disk as the cloud attached it: its id, the name or number of its place at the machine, and
+    its size."""
+
+    id: str
+    place: str
+    size_bytes: int
 
 
 @contextlib.contextmanager
@@ -92,10 +102,8 @@ def verified(
     if not answering:
         return None
     if len(answering) > 1:
-        raise RentalFailed(
-            f"{name} shows as {', '.join(disk.node for disk in answering)} in the guest: "
-            "it cannot be known which of them it is"
-        )
+        nodes = ", ".join(disk.node for disk in answering)
+        raise refused("several disks of a name", name=name, nodes=nodes)
     disk = answering[0]
     if known & keys(disk):
         raise refused("disk that was there before", disk=disk, name=name, origin=origin)
@@ -106,8 +114,7 @@ def verified(
 def check_size(disk: GuestDisk, name: str, size_bytes: int) -> None:
     """Raise RentalFailed unless the disk has exactly the size of `name`."""
     if disk.size_bytes != size_bytes:
-        words = f"{disk.node} has {disk.size_bytes:,} bytes, {name} has {size_bytes:,}"
-        raise RentalFailed(words, advice="nothing was written")
+        raise refused("disk of another size", disk=disk, name=name, size_bytes=size_bytes)
 
 
 def await_gone(

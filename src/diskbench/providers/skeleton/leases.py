@@ -16,7 +16,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from diskbench.errors import DiskbenchError, ReleaseFailed
-from diskbench.model.rental import Found, Scope, Which, is_named_for
+from diskbench.model.rental import Claim, Found, Scope, Which, is_named_for
 from diskbench.ports import RentWatch
 from diskbench.providers.error_table import refused
 from diskbench.providers.keys import lease_directory
@@ -26,13 +26,44 @@ from diskbench.providers.waits import CloudTiming, nap
 @dataclass(frozen=True)
 class Tagged:
     """A resource that carries the tag of a lease: `told` is its kind and id (`volume vol-0abc`).
-    `expires_at` (Unix seconds) and `owner` come from its tags, None where absent."""
+    `expires_at` (Unix seconds) and `owner` come from its tags, None where absent; `item` is what
+    the cloud says of it."""
 
     lease_id: str
     told: str
     name: str | None
     expires_at: float | None = None
     owner: str | None = None
+    item: Any = None
+
+
+LEASE_TAG = "diskbench-lease"
+EXPIRES_TAG = "diskbench-expires"
+OWNER_TAG = "diskbench-owner"
+
+
+def tags_of(claim: Claim, lab: str = "") -> dict[str, str]:
+    """The tags of every resource of a lease, before they take the cloud's form; `lab` is set for an
+    emulated cloud only."""
+    return {
+        LEASE_TAG: claim.lease_id,
+        EXPIRES_TAG: str(int(claim.expires_at)),
+        OWNER_TAG: claim.owner,
+        "diskbench-version": claim.version,
+        **({"diskbench-lab": lab} if lab else {}),
+    }
+
+
+def tagged(
+    tags: Mapping[str, Any], told: str, name: str | None, item: object = None
+) -> Tagged | None:
+    """The resource with these tags; None where they name no lease. Expiry and owner are None where
+    they cannot be read."""
+    lease_id, expires = tags.get(LEASE_TAG), str(tags.get(EXPIRES_TAG) or "")
+    if not lease_id:
+        return None
+    expires_at = float(expires) if expires.isdecimal() else None
+    return Tagged(str(lease_id), told, name, expires_at, tags.get(OWNER_TAG) or None, item)
 
 
 def by_lease(scope: Scope, tagged: Iterable[Tagged]) -> list[Found]:

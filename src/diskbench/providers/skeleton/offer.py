@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from abc import abstractmethod
 from collections.abc import Iterable, Iterator, Sequence
-from typing import Any, Protocol
+from typing import Any
 
 from pydantic import ConfigDict
 
@@ -15,6 +16,7 @@ from diskbench.catalog.sourced_figures import Quantity
 from diskbench.model.base import Frozen
 from diskbench.model.options import RentSpec
 from diskbench.model.rental import DiskSpec, PricePart, Rental, Scope
+from diskbench.providers.error_table import refused
 
 OF_FILL = ", from a snapshot of a filled one"
 
@@ -27,7 +29,7 @@ def place_words(zones: Sequence[str]) -> str:
 
 def offer_words(
     spec: RentSpec,
-    requested: Requested,
+    requested: SizedDisk,
     size_gib: int,
     *,
     machine: str,
@@ -75,6 +77,19 @@ def open_warnings(spec: RentSpec, *, spot: str) -> Iterator[str]:
         yield f"SSH is open to all addresses ({spec.ssh_cidr}); only the lease's key gets in"
 
 
+def checked_size(
+    requested: SizedDisk, image: str, image_gib: int, root: str = "a root disk"
+) -> int:
+    """The size of the disk; for a root disk the image's unless one is given. Raises InvalidValue
+    where that is smaller than the image."""
+    size = requested.size_gib or image_gib
+    if requested.kind == "root" and size < image_gib:
+        raise refused(
+            "root disk smaller than its image", root=root, size=size, image=image, least=image_gib
+        )
+    return size
+
+
 class RentalDetails(Frozen):
     """What `acquire` needs beside the spec. A field may be stored under another name, its alias,
     so that plans which earlier versions stored can be read."""
@@ -87,14 +102,20 @@ class RentalDetails(Frozen):
 
 
 class SizedDisk(Frozen):
-    """The requested disk of a cloud that sells disks by type, size, IOPS and MiB/s. `size_gib` is
-    None where the user chooses no size; `type` is the disk's type, of a root disk too."""
+    """The requested disk of a cloud that sells disks by type, size, IOPS and throughput. `size_gib`
+    is None where the user chooses no size; `type` is the disk's type, of a root disk too. `kind` is
+    `root` where the machine's root disk is measured."""
 
+    kind: str
     type: str
     size_gib: int | None = None
     iops: int | None = None
     throughput_mib_per_s: float | None = None
     count: int = 1
+
+    @abstractmethod
+    def limits(self, size_gib: int) -> DiskLimits | None:
+        """The catalogue's limits of one disk of that size; None where it has none."""
 
     def spec(self, size_gib: int) -> DiskSpec:
         """The disk of that size as the plan shows it."""
@@ -107,23 +128,11 @@ class SizedDisk(Frozen):
         )
 
 
-class Requested(Protocol):
-    """A cloud's disk request."""
-
-    @property
-    def kind(self) -> str:
-        """`root` where the machine's root disk is measured."""
-        ...
-
-    def limits(self, size_gib: int) -> DiskLimits | None: ...
-    def spec(self, size_gib: int) -> DiskSpec: ...
-
-
 def offered(
     books: Books,
     spec: RentSpec,
     scope: Scope,
-    requested: Requested,
+    requested: SizedDisk,
     size_gib: int,
     machine: str | None,
     *,

@@ -8,8 +8,6 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from pydantic import TypeAdapter
-
 from diskbench.errors import InvalidValue
 from diskbench.model.options import RentSpec
 from diskbench.plan.rent_options import field_of, flag
@@ -19,34 +17,16 @@ from diskbench.yaml_lines import packaged
 
 
 @dataclass(frozen=True)
-class NameForm:
-    """The form of a name at a cloud: a pattern, what to say of a value without it, and the flag
-    where it is not that of the field."""
-
-    pattern: re.Pattern[str]
-    advice: str
-    flag: str | None = None
-
-
-@dataclass(frozen=True)
-class TagForm:
-    """What a cloud takes as the key and the value of a tag or label, and how many of them beside
-    ours; `advice` says it. `reserved` keys are ours or the cloud's own."""
-
-    key: re.Pattern[str]
-    value: re.Pattern[str]
-    reserved: re.Pattern[str]
-    most: int
-    advice: str
-
-
-@dataclass(frozen=True)
 class Forms:
     """The forms of a cloud's names, by field of the spec, and of its tags or labels, and what its
     kinds of disk do not have."""
 
-    tags: TagForm
-    names: Mapping[str, NameForm] = field(default_factory=dict)
+    tags: Mapping[str, Any]
+    """Patterns of what the cloud takes as `key` and `value` of a tag or label, and of the
+    `reserved` keys, which are ours or the cloud's own; the `most` beside ours; and `advice`."""
+    names: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
+    """Of each a `pattern`, the `advice` for a value without it, and the `flag` where it is not that
+    of the field."""
     refused: Mapping[str, Sequence[Mapping[str, Any]]] = field(default_factory=dict)
     """Options that a kind of disk does not have, with why and what to do."""
 
@@ -66,28 +46,27 @@ class Forms:
         ours, by which what was rented is found again. Raises InvalidValue."""
         for name, form in self.names.items():
             value = getattr(spec, name)
-            if value is not None and not form.pattern.fullmatch(value):
-                typed = form.flag or flag(name)
+            if value is not None and not re.fullmatch(form["pattern"], value):
+                typed = form.get("flag") or flag(name)
                 words = f"{typed} {value!r} is not a valid name in {cloud}"
-                raise InvalidValue(words, advice=form.advice, field=field_of(typed))
+                raise InvalidValue(words, advice=form["advice"], field=field_of(typed))
         tags = self.tags
         for key, value in spec.tags:
-            if tags.reserved.match(key):
+            if re.match(tags["reserved"], key):
                 raise refused("reserved tag", key=key, value=value)
-            if not tags.key.fullmatch(key) or not tags.value.fullmatch(value):
+            if not re.fullmatch(tags["key"], key) or not re.fullmatch(tags["value"], value):
                 words = f"--tag {key}={value}: {cloud} does not accept this tag"
-                raise InvalidValue(words, advice=tags.advice, field="tags")
+                raise InvalidValue(words, advice=tags["advice"], field="tags")
         counts = Counter(key.lower() for key, _ in spec.tags)
         if twice := [key for key, count in counts.items() if count > 1]:
             raise refused("tag given twice", twice=twice)
-        if len(spec.tags) > tags.most:
-            advice = f"{cloud} accepts {tags.most} beside those of diskbench"
-            raise InvalidValue(f"{len(spec.tags)} tags are too many", advice=advice, field="tags")
+        if len(spec.tags) > tags["most"]:
+            raise refused("too many tags", count=len(spec.tags), cloud=cloud, most=tags["most"])
 
 
 def read_forms(package: str) -> Forms:
     """The forms in the names.yaml of a package."""
-    return TypeAdapter(Forms).validate_python(packaged(package, "names.yaml"))
+    return Forms(**packaged(package, "names.yaml"))
 
 
 def at(answer: Any, path: str) -> Any:  # noqa: ANN401 - a cloud's JSON

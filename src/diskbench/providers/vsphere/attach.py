@@ -12,10 +12,10 @@ from functools import partial
 from typing import Any
 
 from diskbench.errors import DiskbenchError
-from diskbench.model.base import Frozen
 from diskbench.ports import Host
 from diskbench.providers.guest import GuestDisk, disks
 from diskbench.providers.skeleton import handover
+from diskbench.providers.skeleton.handover import AttachedDisk
 from diskbench.providers.vsphere import provision, requests
 from diskbench.providers.vsphere.client import Ref, moid, reference
 from diskbench.providers.vsphere.disk_request import Controller
@@ -66,7 +66,7 @@ def reachable(reported: Sequence[str]) -> str | None:
 
 def attach(
     order: VsphereOrder, vm: Ref, guest: Host
-) -> tuple[tuple[VirtualDisk, ...], tuple[GuestDisk, ...]]:
+) -> tuple[tuple[AttachedDisk, ...], tuple[GuestDisk, ...]]:
     """Add the disks and return them in order, as vSphere lists them and as the guest sees them.
     Raises RentalFailed."""
     ours = virtual_disks(order, vm)
@@ -82,10 +82,10 @@ def attach(
     )
 
 
-def virtual_disks(order: VsphereOrder, vm: Ref) -> tuple[VirtualDisk, ...]:
-    """The disks on our own controller, in order of unit."""
+def virtual_disks(order: VsphereOrder, vm: Ref) -> tuple[AttachedDisk, ...]:
+    """The disks on our own controller by UUID and device key, in order of unit."""
     return tuple(
-        VirtualDisk(key=disk.key, uuid=str(disk.backing.uuid), size_bytes=size_of(disk))
+        AttachedDisk(str(disk.backing.uuid), str(disk.key), size_of(disk))
         for disk in our_devices(order, vm)
     )
 
@@ -165,22 +165,14 @@ NVME_MODEL = "VMware Virtual NVMe Disk"
 _LINK = "/dev/disk/by-id/wwn-0x"
 
 
-class VirtualDisk(Frozen):
-    """One of our disks as vSphere describes it."""
-
-    key: int
-    uuid: str
-    size_bytes: int
-
-    @property
-    def wwn(self) -> str:
-        """Its identifier as the guest shows it: lower-case, without dashes."""
-        return self.uuid.replace("-", "").lower()
+def wwn_of(disk: AttachedDisk) -> str:
+    """A disk's identifier as the guest shows it: lower-case, without dashes."""
+    return disk.id.replace("-", "").lower()
 
 
 def find_disks(
     guest_disks: Sequence[GuestDisk],
-    ours: Sequence[VirtualDisk],
+    ours: Sequence[AttachedDisk],
     before: Sequence[GuestDisk] | None,
     controller: Controller,
 ) -> tuple[GuestDisk, ...] | None:
@@ -193,7 +185,7 @@ def find_disks(
         return None
     known = handover.keys_of(before)
     chosen = [
-        handover.verified(shown, virtual.uuid, virtual.size_bytes, known, origin="template")
+        handover.verified(shown, virtual.id, virtual.size_bytes, known, origin="template")
         for virtual, shown in zip(ours, matches, strict=True)
     ]
     return tuple(disk for disk in chosen if disk is not None)
@@ -201,7 +193,7 @@ def find_disks(
 
 def still_shown(
     guest_disks: Sequence[GuestDisk],
-    gone: Sequence[VirtualDisk],
+    gone: Sequence[AttachedDisk],
     before: Sequence[GuestDisk] | None,
     controller: Controller,
 ) -> tuple[str, ...]:
@@ -215,7 +207,7 @@ def still_shown(
 
 def _by_appearance(
     guest_disks: Sequence[GuestDisk],
-    ours: Sequence[VirtualDisk],
+    ours: Sequence[AttachedDisk],
     before: Sequence[GuestDisk] | None,
 ) -> tuple[GuestDisk, ...] | None:
     """The new NVMe disks; their order does not matter, since all are equal."""
@@ -229,7 +221,7 @@ def _by_appearance(
         raise refused("another number of disks seen", count=len(new), attached=len(ours))
     new.sort(key=lambda disk: (len(disk.node), disk.node))
     for disk, virtual_disk in zip(new, ours, strict=True):
-        handover.check_size(disk, virtual_disk.uuid, virtual_disk.size_bytes)
+        handover.check_size(disk, virtual_disk.id, virtual_disk.size_bytes)
     return tuple(new)
 
 
@@ -238,8 +230,8 @@ def _places(disk: GuestDisk) -> frozenset[str]:
     return frozenset({f"{disk.node} {disk.number}"})
 
 
-def _is(disk: GuestDisk, virtual_disk: VirtualDisk) -> bool:
+def _is(disk: GuestDisk, virtual_disk: AttachedDisk) -> bool:
     names = {link.removeprefix(_LINK) for link in disk.links if link.startswith(_LINK)}
     identifiers = {text.lower().removeprefix("naa.").removeprefix("uuid.").replace("-", "")
             for text in (disk.wwn, disk.identity)}  # fmt: skip
-    return virtual_disk.wwn in names | identifiers
+    return wwn_of(virtual_disk) in names | identifiers

@@ -12,7 +12,7 @@ from diskbench.providers.guest import move_timer
 from diskbench.providers.skeleton import leases
 from diskbench.providers.skeleton.cloud import CloudProvider, ordered, requested_disk
 from diskbench.providers.skeleton.doctor import reported_time
-from diskbench.providers.skeleton.leases import Failures, Listed, by_lease, giving_back
+from diskbench.providers.skeleton.leases import Failures, Listed, Tagged, by_lease, giving_back
 from diskbench.providers.vsphere import client, requests
 from diskbench.providers.vsphere.attach import swapped
 from diskbench.providers.vsphere.client import Vsphere, VsphereSessions, VsphereTiming
@@ -20,13 +20,7 @@ from diskbench.providers.vsphere.disk_request import VsphereResolved, disk_reque
 from diskbench.providers.vsphere.doctor import examine, policy, rehearse
 from diskbench.providers.vsphere.errors import is_missing
 from diskbench.providers.vsphere.handover import hand_over
-from diskbench.providers.vsphere.inventory import (
-    PATHS,
-    VsphereMachine,
-    attribute_keys,
-    machines,
-    marked,
-)
+from diskbench.providers.vsphere.inventory import PATHS, attribute_keys, is_on, machines, marked
 from diskbench.providers.vsphere.login import server_of
 from diskbench.providers.vsphere.lookup import resolve_details
 from diskbench.providers.vsphere.offer import foresee, rental
@@ -87,7 +81,7 @@ class VsphereProvider(CloudProvider):
     @while_looking()
     def found(self, scope: Scope) -> Sequence[Found]:
         listed = machines(self.sessions.of_scope(scope, self.reading))
-        return by_lease(scope, (machine.mark for machine in listed))
+        return by_lease(scope, listed)
 
     @while_looking()
     def present(self, scope: Scope) -> datetime:
@@ -99,8 +93,8 @@ class VsphereProvider(CloudProvider):
         listed = machines(self.sessions.of_scope(scope, self.reading), Which(lease_id))
         if not listed:
             return f"vSphere lists no machine of lease {lease_id}"
-        if not any(machine.is_on for machine in listed):
-            return f"{listed[-1].mark.told} is {listed[-1].item.values.get('runtime.powerState')}"
+        if not any(is_on(machine.item) for machine in listed):
+            return f"{listed[-1].told} is {listed[-1].item.values.get('runtime.powerState')}"
         return None
 
     def examine(self, scope: Scope) -> Sequence[Finding]:
@@ -118,11 +112,11 @@ class VsphereProvider(CloudProvider):
             vsphere = self.sessions.of_scope(scope, timing)
 
         def list_lease(deleted: Collection[str]) -> Listed:
-            listed = [one for one in machines(vsphere) if one.mark.lease_id == lease_id]
-            unlisted = set(made) - set(deleted) - {machine.mark.told for machine in listed}
+            listed = [one for one in machines(vsphere) if one.lease_id == lease_id]
+            unlisted = set(made) - set(deleted) - {machine.told for machine in listed}
             listed += _by_id(vsphere, lease_id, unlisted)
-            carrying = {machine.mark.told: machine for machine in listed}
-            return leases.parted(carrying, lambda told, one: which.takes(one.item.name, told))
+            carrying = {machine.told: machine for machine in listed}
+            return leases.parted(carrying, lambda told, one: which.takes(one.name, told))
 
         def unlisted_s(first: Listed) -> float | None:
             """A clone that was just made may not be listed yet."""
@@ -154,7 +148,7 @@ class VsphereProvider(CloudProvider):
         return policy()
 
 
-def _by_id(vsphere: Vsphere, lease_id: str, resources: Iterable[str]) -> list[VsphereMachine]:
+def _by_id(vsphere: Vsphere, lease_id: str, resources: Iterable[str]) -> list[Tagged]:
     """The machines among `resources` (`machine vm-53`) that exist and carry the lease's notes, read
     by their ids: a listing may not show them yet."""
     parts = (resource.partition(" ") for resource in sorted(resources))
@@ -162,14 +156,14 @@ def _by_id(vsphere: Vsphere, lease_id: str, resources: Iterable[str]) -> list[Vs
     refs = [client.reference(vsphere, "VirtualMachine", moref) for moref in ids]
     items = [item for ref in refs if (item := vsphere.properties(ref, PATHS))]
     carrying = filter(None, map(marked, items))
-    return [machine for machine in carrying if machine.mark.lease_id == lease_id]
+    return [machine for machine in carrying if machine.lease_id == lease_id]
 
 
-def _remove(vsphere: Vsphere, machine: VsphereMachine) -> None:
+def _remove(vsphere: Vsphere, machine: Tagged) -> None:
     """Switch the machine off and destroy it with all its disks."""
     vm = machine.item.ref
     name = client.moid(vm)
-    if machine.is_on:
+    if is_on(machine.item):
         vsphere.switch("VirtualMachine.PowerOff", f"end of {name}", vm.PowerOffVM_Task)
     what, limit_s = f"removal of {name}", vsphere.timing.delete_s
     vsphere.run("VirtualMachine.Destroy", what, vm.Destroy_Task, limit_s)

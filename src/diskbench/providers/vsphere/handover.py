@@ -41,9 +41,9 @@ def hand_over(order: VsphereOrder, vm: Ref) -> Acquired:
     details, vsphere = order.details, order.vsphere
     alive(order, vm)
     machine = read(order, vm, *PATHS)
-    keys = [disk.key for disk in ours]
-    devices = {device.key: device for device in machine.values.get("config.hardware.device") or ()}
-    disks = [devices[key] for key in keys if key in devices]
+    hardware = machine.values.get("config.hardware.device") or ()
+    devices = {str(device.key): device for device in hardware}
+    disks = [devices[disk.place] for disk in ours if disk.place in devices]
     check(details, machine, disks)
     datastore = vsphere.properties(
         reference(vsphere, "Datastore", details.datastore.id), inventory.DATASTORE

@@ -4,7 +4,6 @@ users); and the operator's template with its hardware."""
 
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any
 
 from diskbench.errors import InvalidValue, UnknownName
@@ -19,31 +18,23 @@ from diskbench.providers.vsphere.requests import mark
 PATHS = ("name", "config.annotation", "config.template", "runtime.powerState")
 
 
-@dataclass(frozen=True)
-class VsphereMachine:
-    """A machine of a lease."""
-
-    item: Item
-    mark: Tagged
-
-    @property
-    def is_on(self) -> bool:
-        return str(self.item.values.get("runtime.powerState")) == "poweredOn"
+def is_on(item: Item) -> bool:
+    """Whether a machine is switched on."""
+    return str(item.values.get("runtime.powerState")) == "poweredOn"
 
 
-def marked(item: Item) -> VsphereMachine | None:
+def marked(item: Item) -> Tagged | None:
     """The machine, if its notes say that it is of a lease."""
-    told = mark(item.values.get("config.annotation"), f"machine {item.id}", item.name)
-    return VsphereMachine(item, told) if told else None
+    return mark(item.values.get("config.annotation"), item)
 
 
-def machines(vsphere: Vsphere, which: Which | None = None) -> tuple[VsphereMachine, ...]:
+def machines(vsphere: Vsphere, which: Which | None = None) -> tuple[Tagged, ...]:
     """The machines of one lease, or of all leases, in the whole inventory: a renamed datacenter
     would look like an empty one. Raises diskbench's errors."""
     listed = [one for one in map(marked, vsphere.listed("VirtualMachine", PATHS)) if one]
     if which is not None:
-        carrying = (one for one in listed if one.mark.lease_id == which.lease_id)
-        listed = [one for one in carrying if which.takes(one.item.name, one.mark.told)]
+        carrying = (one for one in listed if one.lease_id == which.lease_id)
+        listed = [one for one in carrying if which.takes(one.name, one.told)]
     return tuple(sorted(listed, key=lambda machine: (len(machine.item.id), machine.item.id)))
 
 
@@ -66,10 +57,8 @@ def named_or_only(kind: str, items: Sequence[Item], typed: str | None) -> Item:
         return items[0]
     if not items:
         raise refused("nothing of the kind is seen", kind=kind)
-    raise InvalidValue(
-        f"more than one {kind}: {', '.join(sorted(item.name for item in items))}",
-        advice=f"name one with {flag}",
-    )
+    names = ", ".join(sorted(item.name for item in items))
+    raise refused("more than one", kind=kind, names=names, flag=flag)
 
 
 DATASTORE = (
@@ -105,8 +94,7 @@ def contention(vsphere: Vsphere, datastore: Item, ours: str | None) -> dict[str,
         return {"other_machines": 0, "other_machines_on": 0}
     listed = vsphere.listed("VirtualMachine", ("runtime.powerState",))
     others = [item for item in listed if item.id in machine_ids]
-    on = sum(str(item.values.get("runtime.powerState")) == "poweredOn" for item in others)
-    return {"other_machines": len(machine_ids), "other_machines_on": on}
+    return {"other_machines": len(machine_ids), "other_machines_on": sum(map(is_on, others))}
 
 
 def host_facts(vsphere: Vsphere, host: Any) -> dict[str, Any]:  # noqa: ANN401 - pyVmomi's

@@ -10,6 +10,7 @@ from typing import Any
 
 from diskbench.errors import InvalidValue, UnknownName
 from diskbench.providers.networks import is_loopback
+from diskbench.providers.vsphere import inventory
 from diskbench.providers.vsphere.client import Item, Ref, Vsphere, moid
 from diskbench.providers.vsphere.disk_request import (
     Template,
@@ -19,12 +20,6 @@ from diskbench.providers.vsphere.disk_request import (
     VsphereResolved,
 )
 from diskbench.providers.vsphere.errors import pbm, refused, sdk
-from diskbench.providers.vsphere.inventory import (
-    DATASTORE,
-    datastore_facts,
-    find_template,
-    named_or_only,
-)
 from diskbench.providers.vsphere.login import VsphereServer, record
 from diskbench.providers.vsphere.plugin import VsphereOptions
 from diskbench.providers.vsphere.requests import bus_number
@@ -40,10 +35,10 @@ def resolve_details(
 ) -> VsphereResolved:
     """Everything that must be known before renting. Raises UserError."""
     datacenters = vsphere.listed("Datacenter", ("name", "vmFolder"))
-    datacenter = named_or_only("datacenter", datacenters, typed.datacenter)
+    datacenter = inventory.named_or_only("datacenter", datacenters, typed.datacenter)
     datastore, policy = _datastore(vsphere, datacenter.ref, typed)
     compute, pool, host = _compute(vsphere, datacenter.ref, typed, datastore)
-    template = find_template(vsphere, datacenter.ref, typed.template)
+    template = inventory.find_template(vsphere, datacenter.ref, typed.template)
     requested = provisioned(vsphere, datastore, typed.provisioning, requested)
     free = _check_room(datastore, template, requested)
     about = vsphere.call("About", lambda: vsphere.content.about)
@@ -61,7 +56,7 @@ def resolve_details(
         template=template,
         requested=requested,
         free_bytes=free,
-        facts=datastore_facts(vsphere, datastore),
+        facts=inventory.datastore_facts(vsphere, datastore),
         emulated=is_loopback(server.url),
     )
     bus_number(details)
@@ -77,7 +72,7 @@ def _place(item: Item) -> VspherePlace:
 def _datastore(
     vsphere: Vsphere, root: Ref, typed: VsphereOptions
 ) -> tuple[Item, VspherePlace | None]:
-    datastores = vsphere.listed("Datastore", DATASTORE, root)
+    datastores = vsphere.listed("Datastore", inventory.DATASTORE, root)
     if typed.storage_policy is not None:
         policy = find_policy(vsphere, typed.storage_policy)
         ids = matching(vsphere, policy, [item.id for item in datastores])
@@ -85,11 +80,11 @@ def _datastore(
         if not fitting:
             raise refused("no datastore for the policy", policy=policy)
         return max(fitting, key=lambda item: int(item.values["summary.freeSpace"])), policy
-    chosen = named_or_only("datastore", datastores, typed.datastore)
+    chosen = inventory.named_or_only("datastore", datastores, typed.datastore)
     if not _usable(chosen):
         mode = chosen.values.get("summary.maintenanceMode") or "normal"
         why = "not accessible" if mode == "normal" else f"in maintenance ({mode})"
-        raise InvalidValue(f"datastore {chosen.name} is {why}", advice="choose another --datastore")
+        raise refused("datastore not usable", datastore=chosen, why=why)
     return chosen, None
 
 
@@ -132,20 +127,20 @@ def _compute(
         return chosen, _pool(vsphere, chosen, typed.resource_pool), _place(on)
     reaching = [item for item in computes if datastore.id in _ids(item.values.get("datastore"))]
     if typed.cluster is not None:
-        chosen = named_or_only("cluster", computes, typed.cluster)
+        chosen = inventory.named_or_only("cluster", computes, typed.cluster)
         if chosen not in reaching:
             raise InvalidValue(
                 f"{chosen.name} does not reach datastore {datastore.name}",
                 advice=f"reached from {', '.join(i.name for i in reaching) or 'nowhere'}",
             )
     else:
-        chosen = named_or_only("cluster", reaching, None)
+        chosen = inventory.named_or_only("cluster", reaching, None)
     pool = _pool(vsphere, chosen, typed.resource_pool)
     return chosen, pool, _default_host(vsphere, chosen, datastore)
 
 
 def _host(vsphere: Vsphere, root: Ref, typed: str, datastore: Item) -> Item:
-    host = named_or_only("host", vsphere.listed("HostSystem", _HOST, root), typed)
+    host = inventory.named_or_only("host", vsphere.listed("HostSystem", _HOST, root), typed)
     if datastore.id not in _ids(host.values.get("datastore")):
         raise refused("host without the datastore", host=host, datastore=datastore)
     if not _serves(host):
@@ -183,7 +178,7 @@ def _pool(vsphere: Vsphere, compute: Item, typed: str | None) -> VspherePlace:
     if typed is None:
         return VspherePlace(id=moid(compute.values["resourcePool"]), name="Resources")
     pools = vsphere.listed("ResourcePool", ("name",), compute.ref)
-    return _place(named_or_only("resource pool", pools, typed))
+    return _place(inventory.named_or_only("resource pool", pools, typed))
 
 
 def _folder(vsphere: Vsphere, datacenter: Item, typed: str | None) -> VspherePlace:
@@ -202,10 +197,8 @@ def _folder(vsphere: Vsphere, datacenter: Item, typed: str | None) -> VspherePla
     if len(matches) == 1:
         return _place(matches[0])
     if matches:
-        raise InvalidValue(
-            f"{len(matches)} folders are called {typed!r}",
-            advice=f"give one by its path: {', '.join(sorted(path(item) for item in matches))}",
-        )
+        paths = ", ".join(sorted(map(path, matches)))
+        raise refused("several folders of a name", count=len(matches), typed=typed, paths=paths)
     raise UnknownName("folder", typed, [path(item) for item in folders])
 
 
@@ -213,7 +206,7 @@ def _network(vsphere: Vsphere, root: Ref, typed: str | None) -> VsphereNetwork |
     """The named network; None keeps the template's."""
     if typed is None:
         return None
-    network = named_or_only("network", vsphere.listed("Network", ("name",), root), typed)
+    network = inventory.named_or_only("network", vsphere.listed("Network", ("name",), root), typed)
     kind = type(network.ref).__name__.rpartition(".")[2]
     if kind == "OpaqueNetwork":
         raise refused("opaque network", network=network)

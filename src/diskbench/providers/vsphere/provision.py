@@ -7,14 +7,13 @@ from typing import Any
 from diskbench.errors import DiskbenchError
 from diskbench.model.rental import Which
 from diskbench.providers.cloud_init import user_data
-from diskbench.providers.options import EmulationOptions
 from diskbench.providers.skeleton import provision as skeleton
 from diskbench.providers.vsphere import requests
 from diskbench.providers.vsphere.client import Item, Ref, Vsphere, VsphereTiming, moid, reference
 from diskbench.providers.vsphere.disk_request import VsphereResolved
 from diskbench.providers.vsphere.errors import fault_name, refused, vim
-from diskbench.providers.vsphere.inventory import attribute_keys, machines
-from diskbench.providers.vsphere.requests import machine_name, mark
+from diskbench.providers.vsphere.inventory import attribute_keys, machines, marked
+from diskbench.providers.vsphere.requests import machine_name
 from diskbench.providers.waits import Still
 
 GUEST_USER = "diskbench"
@@ -29,15 +28,6 @@ class VsphereOrder(skeleton.Order):
     details: VsphereResolved
     timing: VsphereTiming
     vsphere: Vsphere
-
-    @property
-    def lab(self) -> str:
-        """As skeleton.Order: `noise=0.05 time_scale=60.0`."""
-        if not self.details.emulated:
-            return ""
-        emulation = EmulationOptions.of(self.spec)
-        values = emulation.model_dump(exclude_defaults=True, exclude={"style", "user"})
-        return " ".join(f"{key}={value}" for key, value in values.items())
 
 
 def provision(order: VsphereOrder) -> Ref:
@@ -87,7 +77,7 @@ def existing(order: VsphereOrder) -> Ref | None:
     """The machine of the lease; None where there is none."""
     listed = machines(order.vsphere, Which(order.lease))
     name = machine_name(order.lease)
-    return next((machine.item.ref for machine in listed if machine.item.name == name), None)
+    return next((machine.item.ref for machine in listed if machine.name == name), None)
 
 
 def _clone(order: VsphereOrder) -> Ref:
@@ -116,8 +106,8 @@ def _clone(order: VsphereOrder) -> Ref:
 def _named(order: VsphereOrder, name: str) -> Ref | Still:
     """The machine of that name, if it carries our lease."""
     for item in order.vsphere.listed("VirtualMachine", ("name", "config.annotation")):
-        marked = mark(item.values.get("config.annotation"))
-        if item.name == name and marked is not None and marked.lease_id == order.lease:
+        found = marked(item)
+        if item.name == name and found is not None and found.lease_id == order.lease:
             return item.ref
     return Still("being cloned by another")
 

@@ -8,7 +8,8 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from diskbench.model.rental import Claim
-from diskbench.providers.skeleton.leases import Tagged
+from diskbench.providers.skeleton.leases import LEASE_TAG, Tagged, tagged
+from diskbench.providers.vsphere.client import Item
 from diskbench.providers.vsphere.disk_request import Controller, VsphereDiskRequest, VsphereResolved
 from diskbench.providers.vsphere.errors import refused, vim
 from diskbench.units import GIB
@@ -194,7 +195,7 @@ def _encoded(text: str) -> str:
     return base64.b64encode(text.encode()).decode()
 
 
-_LINE = re.compile(r"^diskbench-(lease|expires|owner|version): (.*)$", re.MULTILINE)
+_LINE = re.compile(r"^(diskbench-(?:lease|expires|owner|version)): (.*)$", re.MULTILINE)
 _LEASE = re.compile(r"[a-z0-9]([a-z0-9-]{0,62}[a-z0-9])?")
 
 
@@ -224,18 +225,11 @@ def new_expiry(annotation: str, expires_at: float) -> Spec:
     return vim.vm.ConfigSpec(annotation="\n".join([*lines[:at], line, *lines[at:]]))
 
 
-def mark(annotation: str | None, told: str = "", name: str | None = None) -> Tagged | None:
-    """The lease in the notes of the machine that is `told` and has that `name`; None for a machine
-    of somebody else. Expiry and owner are None where they cannot be read."""
-    fields = dict(_LINE.findall(annotation or ""))
-    lease_id = fields.get("lease", "").strip()
-    if not _LEASE.fullmatch(lease_id):
+def mark(annotation: str | None, item: Item | None = None) -> Tagged | None:
+    """The lease in the notes of the machine `item`; None for a machine of somebody else. Expiry and
+    owner are None where they cannot be read."""
+    fields = {key: value.strip() for key, value in _LINE.findall(annotation or "")}
+    if not _LEASE.fullmatch(fields.get(LEASE_TAG, "")):
         return None
-    expires = fields.get("expires", "").strip()
-    return Tagged(
-        lease_id=lease_id,
-        told=told,
-        name=name,
-        expires_at=float(expires) if expires.isdecimal() else None,
-        owner=fields.get("owner", "").strip() or None,
-    )
+    told, name = (f"machine {item.id}", item.name) if item else ("", None)
+    return tagged(fields, told, name, item)

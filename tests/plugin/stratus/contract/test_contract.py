@@ -7,7 +7,6 @@ from diskbench_stratus.provider import StratusProvider
 from diskbench.model.options import RentSpec
 from diskbench.testing.end_to_end import EndToEndContract
 from diskbench.testing.renter import RenterContract
-from diskbench.testing.swaps import SwapContract
 
 
 class StratusRig:
@@ -56,7 +55,7 @@ class OnStratus:
         return rig
 
 
-class TestContract(OnStratus, RenterContract, SwapContract):
+class TestContract(OnStratus, RenterContract):
     pass
 
 

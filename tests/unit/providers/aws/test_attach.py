@@ -5,11 +5,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from diskbench.errors import RentalFailed
-from diskbench.providers.aws.attach import Volume, find_stores, find_volume
+from diskbench.providers.aws.attach import find_stores, find_volume
 from diskbench.providers.guest import GuestDisk, parse_disks
+from diskbench.providers.skeleton.handover import AttachedDisk
 
 SIZE = 20 * 2**30
-VOLUME = Volume("vol-0abc", "/dev/sdf", SIZE)
+VOLUME = AttachedDisk("vol-0abc", "/dev/sdf", SIZE)
 EBS = "/dev/disk/by-id/nvme-Amazon_Elastic_Block_Store_vol0abc"
 ROOT = GuestDisk(node="/dev/nvme0n1", number="259:0", size_bytes=2**33, identity="vol0root")
 OURS = GuestDisk(

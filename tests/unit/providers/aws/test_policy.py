@@ -10,7 +10,7 @@ from tests.rigs.golden import PLACE
 
 import diskbench.providers.aws as package
 from diskbench.catalog.books import regions
-from diskbench.providers.aws import policy
+from diskbench.providers.aws import doctor
 
 PARTITION_DATA = create_loader().load_data("partitions")["partitions"]
 ROOT = Path(__file__).parents[4]
@@ -20,8 +20,8 @@ SERVICES = {
 }  # fmt: skip
 """The SDK's name of a service, and IAM's."""
 BY_THE_WAY = {
-    "ec2:CreateTags", *policy.allowed("UseTheKeyOfTheVolumes"),
-    *policy.allowed("LetTheMachineUseTheKey"),
+    "ec2:CreateTags", *doctor.allowed("UseTheKeyOfTheVolumes"),
+    *doctor.allowed("LetTheMachineUseTheKey"),
 }  # fmt: skip
 """Needed by the calls that make something with tags, or encrypted with a key of the account."""
 FREE = {"sts:GetCallerIdentity"}
@@ -43,7 +43,7 @@ def called() -> set[str]:
 
 
 def statements() -> list[dict]:
-    return json.loads(policy.policy())["Statement"]
+    return json.loads(doctor.policy())["Statement"]
 
 
 def allowed() -> set[str]:
@@ -52,23 +52,23 @@ def allowed() -> set[str]:
 
 
 def test_the_policy_allows_what_is_called() -> None:
-    assert (called() - FREE) | BY_THE_WAY == allowed() == policy.actions()
+    assert (called() - FREE) | BY_THE_WAY == allowed() == doctor.actions()
 
 
 def test_the_page_shows_the_policy_as_it_is_printed_and_it_fits_into_a_managed_one() -> None:
     """IAM User Guide, "IAM and AWS STS quotas": 6,144 characters without white space."""
     (text,) = re.findall(r"```json\n(.*?)\n```", (ROOT / "docs/aws.md").read_text(), re.DOTALL)
-    assert text == policy.policy()
+    assert text == doctor.policy()
     assert len(re.sub(r"\s", "", text)) < 6144
 
 
 def test_the_policy_is_of_the_partition_of_the_region() -> None:
     for region in regions("aws"):
         partition = next(one for one in PARTITION_DATA if re.fullmatch(one["regionRegex"], region))
-        text = policy.policy(region)
+        text = doctor.policy(region)
         assert set(re.findall(r"arn:([a-z-]+):", text)) == {partition["id"]}, region
         assert f'ec2.*.{partition["outputs"]["dnsSuffix"]}"' in text, region
-    assert policy.policy("eu-central-1") == policy.policy(None)
+    assert doctor.policy("eu-central-1") == doctor.policy(None)
 
 
 def test_nothing_is_made_without_the_tag_nor_changed_that_lacks_it() -> None:
@@ -78,7 +78,7 @@ def test_nothing_is_made_without_the_tag_nor_changed_that_lacks_it() -> None:
         if statement["Sid"].startswith("Change"):
             assert statement["Condition"] == {"Null": {"aws:ResourceTag/diskbench-lease": "false"}}
     words = "Attach|Authorize|Delete|Deregister|Detach|Disable|Enable|Modify|Release|Terminate"
-    assert {one for one in allowed() if re.match(f"[^:]*:({words})", one)} == set(policy.CHANGE)
+    assert {one for one in allowed() if re.match(f"[^:]*:({words})", one)} == set(doctor.CHANGE)
 
 
 def test_every_kind_that_is_made_is_tagged_in_the_call_that_makes_it() -> None:

@@ -6,8 +6,7 @@ from typing import Any
 
 import pytest
 
-from diskbench.providers.azure.doctor import _claims, allowed, quotas
-from diskbench.providers.azure.policy import actions
+from diskbench.providers.azure.doctor import _claims, actions, allowed, quotas
 
 DISKS = "Microsoft.Compute/disks/write"
 

@@ -5,6 +5,7 @@ import pytest
 from diskbench.errors import RentalFailed
 from diskbench.providers.gcp import attach
 from diskbench.providers.gcp.attach import find_disk, find_local, without_link
+from diskbench.providers.gcp.errors import refused
 from diskbench.providers.guest import GuestDisk, parse_disks
 
 SIZE = 20 * 2**30
@@ -41,7 +42,7 @@ def test_namespaces_of_one_controller_are_told_apart_by_their_wwn() -> None:
 def test_a_new_disk_without_googles_link_is_told_with_what_to_do() -> None:
     bare = OURS.model_copy(update={"links": ("/dev/disk/by-id/wwn-0x1",)})
     found = without_link([ROOT, bare], SIZE, [ROOT])
-    error = attach.no_link(found, "diskbench-0")
+    error = refused("disk without a link", disk=found, link=LINK, limit_s=attach.LINK_S)
     for says in (f"/dev/sdb ({SIZE:,} bytes) appeared", LINK):
         assert says in error.message
     assert "choose an --image with Google's guest environment" in error.advice

@@ -8,12 +8,12 @@ from typing import Any
 import pytest
 
 from diskbench.errors import HostUnavailable, RentalFailed
-from diskbench.providers.aws.attach import Volume, find_volume
+from diskbench.providers.aws.attach import find_volume
 from diskbench.providers.azure.attach import find_lun
 from diskbench.providers.gcp.attach import find_disk
 from diskbench.providers.guest import GuestDisk
-from diskbench.providers.skeleton.handover import Machine, differs, reached, refuse
-from diskbench.providers.vsphere.attach import VirtualDisk, find_disks
+from diskbench.providers.skeleton.handover import AttachedDisk, Machine, differs, reached, refuse
+from diskbench.providers.vsphere.attach import find_disks
 from diskbench.providers.waits import CloudTiming
 from diskbench.testing.rig import RigOnlooker
 
@@ -21,7 +21,8 @@ SIZE = 20 * 2**30
 ROOT = GuestDisk(node="/dev/sda", number="8:0", size_bytes=2**35, identity="naa.1", wwn="naa.1")
 UUID = "6000C29f-1111-2222-3333-444455556666"
 WWN = UUID.replace("-", "").lower()
-VOLUME = Volume("vol-0abc", "/dev/sdf", SIZE)
+VOLUME = AttachedDisk("vol-0abc", "/dev/sdf", SIZE)
+VIRTUAL = AttachedDisk(UUID, "1", SIZE)
 Find = Callable[[Sequence[GuestDisk], Sequence[GuestDisk]], Any]
 CLOUDS: dict[str, tuple[dict[str, Any], Find]] = {
     "aws": (
@@ -38,9 +39,7 @@ CLOUDS: dict[str, tuple[dict[str, Any], Find]] = {
     ),
     "vsphere": (
         {"identity": f"naa.{WWN}", "links": (f"/dev/disk/by-id/wwn-0x{WWN}",)},
-        lambda found, before: find_disks(
-            found, [VirtualDisk(key=1, uuid=UUID, size_bytes=SIZE)], before, "pvscsi"
-        ),
+        lambda found, before: find_disks(found, [VIRTUAL], before, "pvscsi"),
     ),
 }
 """What the guest shows of our disk, and how it is found."""

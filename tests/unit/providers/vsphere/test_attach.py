@@ -4,10 +4,11 @@ import pytest
 
 from diskbench.errors import RentalFailed
 from diskbench.providers.guest import GuestDisk
-from diskbench.providers.vsphere.attach import NVME_MODEL, VirtualDisk, find_disks, reachable
+from diskbench.providers.skeleton.handover import AttachedDisk
+from diskbench.providers.vsphere.attach import NVME_MODEL, find_disks, reachable, wwn_of
 
 UUID = "6000C29f-1111-2222-3333-444455556666"
-OURS = VirtualDisk(key=2000, uuid=UUID, size_bytes=2**30)
+OURS = AttachedDisk(UUID, "2000", 2**30)
 WWN = "6000c29f111122223333444455556666"
 ROOT = GuestDisk(node="/dev/sda", number="8:0", size_bytes=2**33, identity="naa.1")
 
@@ -26,8 +27,8 @@ def test_disks_are_known_by_their_uuid_and_come_in_the_order_they_were_asked_for
     assert find_disks([ROOT, disk()], [OURS], [ROOT], "pvscsi") == (disk(),)
     by_wwn = disk(links=())
     assert find_disks([ROOT, by_wwn], [OURS], [ROOT], "pvscsi") == (by_wwn,)
-    other = VirtualDisk(key=2001, uuid=UUID.replace("C29f", "C29e"), size_bytes=2**30)
-    second = disk("/dev/sdc", "8:32", links=(), identity=f"naa.{other.wwn}")
+    other = AttachedDisk(UUID.replace("C29f", "C29e"), "2001", 2**30)
+    second = disk("/dev/sdc", "8:32", links=(), identity=f"naa.{wwn_of(other)}")
     assert find_disks([disk(), second], [other, OURS], [], "lsi") == (second, disk())
 
 

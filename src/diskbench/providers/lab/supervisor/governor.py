@@ -19,15 +19,6 @@ Stream = tuple[str, str]
 
 
 @dataclass
-class _Use:
-    """A stream's recent charge per second, and the cost of one of its operations."""
-
-    ios: float = 0.0
-    bytes: float = 0.0
-    cost: rates.Cost = rates.SMALL
-
-
-@dataclass
 class Governor:
     """The buckets of one host's disks, and the limits that follow from them."""
 
@@ -36,7 +27,10 @@ class Governor:
     _limits_of: dict[str, Allowance] = field(default_factory=dict)
     _left: dict[str, float] = field(default_factory=dict)
     _seen: dict[str, Counters] = field(default_factory=dict)
-    _use: dict[Stream, _Use] = field(default_factory=dict)
+    _use: dict[Stream, tuple[float, float]] = field(default_factory=dict)
+    """A stream's recent charge per second, in I/Os and bytes."""
+    _cost: dict[Stream, rates.Cost] = field(default_factory=dict)
+    """The cost of one of its operations."""
     _weather: rates.Weather = field(init=False)
 
     def __post_init__(self) -> None:
@@ -76,8 +70,9 @@ class Governor:
         self._limits_of, self._left = {}, {}
         for disk in orders.disks:
             for direction in (READ, WRITE):
-                use = _Use(cost=rates.cost_of(disk.accounting, 0, 0))
-                self._use.setdefault((disk.kernel, direction), use)
+                self._use.setdefault((disk.kernel, direction), (0.0, 0.0))
+                cost = rates.cost_of(disk.accounting, 0, 0)
+                self._cost.setdefault((disk.kernel, direction), cost)
             for index, pool in enumerate(disk.pools):
                 for kind, limit in (("iops", pool.iops), ("bytes", pool.bytes_per_s)):
                     if limit is not None:
@@ -110,13 +105,14 @@ class Governor:
         }
         spent: dict[str, tuple[float, float]] = {}
         for direction, (ops, size) in done.items():
-            use = self._use[disk.kernel, direction]
+            stream = disk.kernel, direction
             if ops:
-                use.cost = rates.cost_of(disk.accounting, ops, size)
-            ios, charged = ops * use.cost.ios, ops * use.cost.bytes
-            spent[direction] = (ios, charged)
-            use.ios = rates.remembered(use.ios, ios / seconds)
-            use.bytes = rates.remembered(use.bytes, charged / seconds)
+                self._cost[stream] = rates.cost_of(disk.accounting, ops, size)
+            cost = self._cost[stream]
+            spent[direction] = charge = (ops * cost.ios, ops * cost.bytes)
+            recent = zip(self._use[stream], charge, strict=True)
+            ios, charged = (rates.remembered(was, one / seconds) for was, one in recent)
+            self._use[stream] = ios, charged
         of_stream = {(disk.kernel, direction): amounts for direction, amounts in spent.items()}
         if not self.orders.credit:
             return of_stream
@@ -148,7 +144,7 @@ class Governor:
         for index, gate in enumerate(self.orders.machine):
             granted = ios if gate.counts == "ios" else size
             streams = [stream for stream in self._streams_of(gate) if stream in granted]
-            use = {s: _of(gate, (self._use[s].ios, self._use[s].bytes)) for s in streams}
+            use = {stream: _of(gate, self._use[stream]) for stream in streams}
             for stream, part in rates.share(self._allowed(_machine_key(index)), use).items():
                 granted[stream] = min(granted[stream], part)
 
@@ -175,8 +171,8 @@ class Governor:
                 streams = [(disk.kernel, d) for d in _covered(pool)]
                 of_ios = self._allowed(_key(disk, index, "iops"))
                 of_bytes = self._allowed(_key(disk, index, "bytes"))
-                ios |= rates.share(of_ios, {s: self._use[s].ios for s in streams})
-                size |= rates.share(of_bytes, {s: self._use[s].bytes for s in streams})
+                ios |= rates.share(of_ios, {s: self._use[s][0] for s in streams})
+                size |= rates.share(of_bytes, {s: self._use[s][1] for s in streams})
         return ios, size
 
     def _allowed(self, key: str) -> float:
@@ -191,7 +187,7 @@ class Governor:
         self, disk: ThrottledDisk, stream: Stream, ios: float, size: float, factor: float
     ) -> tuple[int | None, int | None]:
         """A stream's operations and bytes as the kernel counts them, before charging."""
-        cost = self._use[stream].cost
+        cost = self._cost[stream]
         ops, moved = ios / cost.ios, size
         if cost.bytes > cost.size:  # a small request is charged as a larger one
             ops = min(ops, size / cost.bytes)

@@ -17,14 +17,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Literal, TypeVar
 
-from diskbench.catalog.bucket import (
-    Allowance,
-    Covers,
-    IoAccounting,
-    SharedLimits,
-    capacity,
-    rate,
-)
+from diskbench.catalog.bucket import Allowance, Covers, IoAccounting, SharedLimits, capacity, rate
 
 
 @dataclass(frozen=True)
@@ -120,10 +113,6 @@ class Cost:
     ios: float
     bytes: float
     size: float
-
-
-SMALL = Cost(ios=1.0, bytes=0.0, size=0.0)
-"""The cost of one operation without bytes, where no rule is known."""
 
 
 def cost_of(accounting: IoAccounting, ops: int, moved_bytes: int) -> Cost:

@@ -22,13 +22,7 @@ from dataclasses import dataclass
 
 from diskbench.model.result import Measurement
 from diskbench.model.spec import Search
-from diskbench.model.threshold import Threshold
-
-_QUANTILES = {"p50": 0.5, "p99": 0.99, "p99.9": 0.999}
-_FIELDS = {
-    "p50": "p50_ns", "p99": "p99_ns", "p99.9": "p99_9_ns", "mean": "lat_mean_ns",
-    "max": "lat_max_ns",
-}  # fmt: skip
+from diskbench.model.threshold import COLUMN_OF, Threshold
 
 
 @dataclass(frozen=True)
@@ -43,7 +37,7 @@ class Sla:
 
 def needed_ios(target: Threshold, beyond: int) -> int:
     """How many I/Os a probe must do for its percentile."""
-    return round(beyond / (1 - _QUANTILES.get(target.metric, 0.99)))
+    return round(beyond / (1 - (target.share or 0.99)))
 
 
 def next_share(search: Search, kept: Sequence[bool], capacity: float) -> float | None:
@@ -62,7 +56,7 @@ def keeps(target: Threshold, rows: Iterable[Measurement]) -> bool:
     """Whether the merged rows of a step keep to a target, in each direction that it is about. A
     percentile that too few I/Os stand behind does not."""
     asked = [
-        getattr(row, _FIELDS[target.metric])
+        getattr(row, COLUMN_OF[target.metric])
         for row in rows
         if row.direction != "sync" and target.direction in (None, row.direction) and row.ios
     ]

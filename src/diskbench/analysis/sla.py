@@ -24,15 +24,10 @@ from dataclasses import dataclass
 from diskbench.model.doubts import DISTURBED, SATURATED
 from diskbench.model.result import Measurement, StepResult
 from diskbench.model.spec import Search
-from diskbench.model.threshold import Threshold
+from diskbench.model.threshold import COLUMN_OF, Threshold
 
 FOUND = "sla"
 """The step that the figure of a search is shown as: which probe found it differs between runs."""
-_QUANTILES = {"p50": 0.5, "p99": 0.99, "p99.9": 0.999}
-_FIELDS = {
-    "p50": "p50_ns", "p99": "p99_ns", "p99.9": "p99_9_ns", "mean": "lat_mean_ns",
-    "max": "lat_max_ns",
-}  # fmt: skip
 
 
 @dataclass(frozen=True)
@@ -49,7 +44,7 @@ class Sla:
 
 def needed_ios(target: Threshold, beyond: int) -> int:
     """How many I/Os a probe must do for its percentile."""
-    return round(beyond / (1 - _QUANTILES.get(target.metric, 0.99)))
+    return round(beyond / (1 - (target.share or 0.99)))
 
 
 def next_share(search: Search, results: Sequence[StepResult]) -> float | None:
@@ -106,7 +101,7 @@ def keeps(target: Threshold, rows: Iterable[Measurement]) -> bool:
     """Whether the merged rows of a step keep to a target, in each direction that it is about. A
     percentile that too few I/Os stand behind does not."""
     asked = [
-        getattr(row, _FIELDS[target.metric])
+        getattr(row, COLUMN_OF[target.metric])
         for row in rows
         if row.scope == "step" and row.direction != "sync" and row.ios
         and target.direction in (None, row.direction)

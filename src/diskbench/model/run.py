@@ -8,7 +8,7 @@ from operator import attrgetter
 from typing import Any, Literal
 
 from diskbench.model.phase import PhaseKind
-from diskbench.model.result import RunState, ShownState
+from diskbench.model.result import FINAL_STATES, RunState, ShownState
 from diskbench.model.verdict import Trust
 
 Mark = Literal["emulated", "unverified", "imported"]
@@ -243,12 +243,20 @@ class ListedTrial:
 
     newest: Run
     states: Mapping[RunState, int]
-    headline: Headline | None
+    headline: Headline | None = None
     suspended: bool = False
 
     @property
     def runs(self) -> int:
         return sum(self.states.values())
+
+    @property
+    def done(self) -> int:
+        return self.states.get("done", 0)
+
+    @property
+    def unfinished(self) -> bool:
+        return not self.states.keys() <= set(FINAL_STATES)
 
 
 KEYS: dict[str, tuple[str, str, str]] = {

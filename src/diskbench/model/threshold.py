@@ -13,6 +13,11 @@ from diskbench.model.result import Direction
 ThresholdMetric = Literal["iops", "mb_per_s", "mean", "p50", "p99", "p99.9", "max", "ratio", "sla"]
 Bound = Literal["<", ">", "<=", ">="]
 
+COLUMN_OF: Final[dict[ThresholdMetric, str]] = {
+    "iops": "iops", "mb_per_s": "bytes_per_s", "mean": "lat_mean_ns", "p50": "p50_ns",
+    "p99": "p99_ns", "p99.9": "p99_9_ns", "max": "lat_max_ns",
+}  # fmt: skip
+"""A metric of one row → its column (model/result.py)."""
 _RATES: Final = ("iops", "mb_per_s", "sla")
 _OPPOSITE: Final[dict[str, Bound]] = {"<": ">=", ">": "<=", "<=": ">", ">=": "<"}
 _COMPARE: Final[dict[Bound, Callable[[float, float], bool]]] = {
@@ -45,6 +50,11 @@ class Threshold(Frozen):
     @property
     def is_latency(self) -> bool:
         return self.metric not in (*_RATES, "ratio")
+
+    @property
+    def share(self) -> float | None:
+        """The share of I/Os that a percentile covers: 0.99; None for another metric."""
+        return round(float(self.metric[1:]) / 100, 6) if self.metric.startswith("p") else None
 
     @property
     def is_ceiling(self) -> bool:

@@ -159,19 +159,18 @@ def listed(
     returns the trials that a live process works on; it is called only where a run has not ended. A
     run that nothing judged yet has the figure of its rows and no trust."""
     trials, total = recent_trials(database, filters, limit=limit)
-    bare = [newest.run_id for newest, states, known in trials if states["done"] and not known]
+    bare = [trial.newest.run_id for trial, known in trials if trial.done and not known]
     loads = step_loads(database, bare) if bare else {}
-    unfinished = any(states.keys() - FINAL_STATES for _, states, _ in trials)
-    live = at_work() if unfinished else ()
+    live = at_work() if any(trial.unfinished for trial, _ in trials) else ()
     lines = []
-    for newest, states, known in trials:
+    for trial, known in trials:
         headline = of_trial(known)
-        if headline is not None and len(known) < states["done"]:
+        if headline is not None and len(known) < trial.done:
             headline = replace(headline, trust=None)
         if headline is None:
-            headline = headline_step(loads.get(newest.run_id, ()))
-        gone = bool(states.keys() - FINAL_STATES) and newest.trial_id not in live
-        lines.append(ListedTrial(newest, states, headline, suspended=gone))
+            headline = headline_step(loads.get(trial.newest.run_id, ()))
+        gone = trial.unfinished and trial.newest.trial_id not in live
+        lines.append(replace(trial, headline=headline, suspended=gone))
     return lines, total
 
 

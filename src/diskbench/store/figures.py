@@ -11,7 +11,7 @@ from sqlalchemy.engine import Engine
 from diskbench.extras import version
 from diskbench.model.comparison import Metric
 from diskbench.model.result import RunState
-from diskbench.model.run import Headline, MeasuredRow, Run
+from diskbench.model.run import Headline, ListedTrial, MeasuredRow
 from diskbench.store import schema
 from diskbench.store.database import transaction
 from diskbench.store.query import (
@@ -60,10 +60,10 @@ def load_headlines(database: Engine, run_ids: Collection[str]) -> dict[str, Head
 
 def recent_trials(
     database: Engine, filters: Sequence[Filter] = (), *, limit: int | None = None
-) -> tuple[list[tuple[Run, Counter[RunState], list[Headline]]], int]:
+) -> tuple[list[tuple[ListedTrial, list[Headline]]], int]:
     """The trials with runs that meet `filters`, the last measured first and those without a date
-    last: the newest of these runs, how many are in which state, and the headlines of those that
-    were judged. And the number of all such trials, of which at most `limit` are returned."""
+    last, not judged yet, each with the headlines of those of its runs that were. And the number of
+    all such trials, of which at most `limit` are returned."""
     newest, met = newest_trials(database, filters, limit), where(filters)
     runs = runs_by_id(database, list(newest.values()))
     states: dict[str, Counter[RunState]] = defaultdict(Counter)
@@ -79,13 +79,14 @@ def recent_trials(
         states[trial_id][state] += 1
         if judged_by == version():
             known[trial_id].append(Headline(*headline))
-    headlines = [
-        (runs[run_id], states[trial_id], known[trial_id]) for trial_id, run_id in newest.items()
+    trials = [
+        (ListedTrial(newest=runs[run_id], states=states[trial_id]), known[trial_id])
+        for trial_id, run_id in newest.items()
     ]
-    if limit is None or len(headlines) < limit:
-        return headlines, len(headlines)
+    if limit is None or len(trials) < limit:
+        return trials, len(trials)
     ((total,),) = rows_of(database, sa.select(sa.func.count(_RUN.trial_id.distinct())).where(met))
-    return headlines, int(total)
+    return trials, int(total)
 
 
 def step_loads(database: Engine, run_ids: Collection[str]) -> dict[str, list[Headline]]:

@@ -99,8 +99,8 @@ def test_trials_come_newest_first_with_their_runs_together(any_database: sa.Engi
     keep_headlines(any_database, dict.fromkeys(run_ids(any_database), ONE))
     trials, total = kept.recent_trials(any_database)
     assert total == 3
-    assert [newest.disk_type for newest, *_ in trials] == ["gp3", "gp2", "gp2"]
-    assert [states["done"] for _, states, _ in trials] == [1, 1, 3]
-    assert [len(headlines) for *_, headlines in trials] == [1, 1, 3]
+    assert [trial.newest.disk_type for trial, _ in trials] == ["gp3", "gp2", "gp2"]
+    assert [trial.done for trial, _ in trials] == [1, 1, 3]
+    assert [len(headlines) for _, headlines in trials] == [1, 1, 3]
     trials, total = kept.recent_trials(any_database, [parse_filter("disk=gp2")], limit=1)
     assert (len(trials), total) == (1, 2)

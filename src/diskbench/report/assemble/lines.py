@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from operator import attrgetter
+from typing import Any
 
 from diskbench.analysis.figure import middle, of_one_level, of_rounds
 from diskbench.analysis.row_figures import Courses, courses_by_step, step_figure
@@ -46,6 +47,11 @@ class Spread:
         return max(self.values)
 
 
+_LATENCIES = {
+    "mean_ns": ("lat_mean_ns", "clat_mean_ns"), "p50_ns": ("p50_ns",), "p99_ns": ("p99_ns",),
+    "p99_9_ns": ("p99_9_ns",), "max_ns": ("lat_max_ns", "clat_max_ns"),
+}  # fmt: skip
+"""A latency of a line → the columns of rows that it is taken from, the first that is known."""
 MEDIAN, LOW, HIGH = map(attrgetter, ("median", "low", "high"))
 FIGURES = ("IOPS", "MB/s", "mean", "p50", "p99", "p99.9", "max", "CPU")
 """The figures of a line, as the columns of a table."""
@@ -86,6 +92,11 @@ class StepLine:
     crosses: bool = False
     by_run: tuple[float, ...] = ()
     n: int = 0
+
+    def figure(self, column: str) -> Spread | None:
+        """Its figure of a column of rows: `iops`, `lat_mean_ns`."""
+        found: Spread | None = getattr(self, column.removeprefix("lat_"))
+        return found
 
     @property
     def runs(self) -> int:
@@ -240,6 +251,7 @@ def _line(
             lambda row: next((f for n in names if (f := getattr(row, n)) is not None), None)
         )
 
+    latencies: dict[str, Any] = {name: latency(*columns) for name, columns in _LATENCIES.items()}
     is_level = len(of_level) < len(runs) or any(of.level is not None for of in figures)
     return StepLine(
         step=first.step,
@@ -247,11 +259,7 @@ def _line(
         role=first.role,
         iops=_rates([figure.iops for figure in figures]),
         bytes_per_s=_rates([figure.bytes_per_s for figure in figures]),
-        mean_ns=latency("lat_mean_ns", "clat_mean_ns"),
-        p50_ns=latency("p50_ns"),
-        p99_ns=latency("p99_ns"),
-        p99_9_ns=latency("p99_9_ns"),
-        max_ns=latency("lat_max_ns", "clat_max_ns"),
+        **latencies,
         cpu=spread(_cpu),
         rounds=(min(rounds), max(rounds)) if rounds else None,
         completion_only=first.lat_mean_ns is None and first.clat_mean_ns is not None,
@@ -269,10 +277,8 @@ def _with_sync(line: StepLine, sync: StepLine | None) -> StepLine:
         return line
     if line.iops and sync.iops and sync.iops.median < line.iops.median / 2:
         return line
-    return replace(
-        line, mean_ns=sync.mean_ns, p50_ns=sync.p50_ns, p99_ns=sync.p99_ns, max_ns=sync.max_ns,
-        p99_9_ns=sync.p99_9_ns, completion_only=sync.completion_only, latency_of_sync=True,
-    )  # fmt: skip
+    of_sync: dict[str, Any] = {name: getattr(sync, name) for name in _LATENCIES}
+    return replace(line, **of_sync, completion_only=sync.completion_only, latency_of_sync=True)
 
 
 def _rates(values: Sequence[float | None]) -> Spread | None:

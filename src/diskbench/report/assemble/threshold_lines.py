@@ -7,9 +7,9 @@ from typing import Literal
 from diskbench.analysis.shown import verdicts_by_step
 from diskbench.analysis.sla import Sla, needed_ios
 from diskbench.model.spec import Search
-from diskbench.model.threshold import Threshold
+from diskbench.model.threshold import COLUMN_OF, Threshold
 from diskbench.model.verdict import Verdict
-from diskbench.report.assemble.lines import Spread, StepLine
+from diskbench.report.assemble.lines import StepLine
 from diskbench.report.assemble.words import figure_text
 from diskbench.units import format_iops
 
@@ -80,7 +80,7 @@ def _figures(
         for line in lines:
             at = threshold.step or line.step, threshold.direction or line.direction
             if at == (line.step, line.direction):
-                spread: Spread | None = getattr(line, _FIELDS[threshold.metric])
+                spread = line.figure(COLUMN_OF[threshold.metric])
                 name = f"{line.step} {line.direction} {threshold.metric}"
                 values = spread.values if spread else ()
                 yield line.step, name, values, "too few I/Os for this figure"
@@ -101,11 +101,6 @@ def sla_words(sla: Sla, search: Search) -> str:
 
 
 _NO_LIMIT = "this disk has no documented limit (give --promise)"
-_FIELDS = {
-    "iops": "iops", "mb_per_s": "bytes_per_s", "mean": "mean_ns", "p50": "p50_ns", "p99": "p99_ns",
-    "p99.9": "p99_9_ns", "max": "max_ns",
-}  # fmt: skip
-"""Metric of a threshold → field of a line."""
 
 
 def _asked(threshold: Threshold) -> str:
@@ -117,4 +112,4 @@ def _asked(threshold: Threshold) -> str:
 def _shown(threshold: Threshold, figure: float) -> str:
     if threshold.metric == "ratio":
         return f"{figure * 100:.3g}%"  # 89.6% must not read as the 90% that it misses
-    return figure_text(_FIELDS.get(threshold.metric, "iops"))(figure)  # that of a search is IOPS
+    return figure_text(COLUMN_OF.get(threshold.metric, "iops"))(figure)  # that of a search is IOPS

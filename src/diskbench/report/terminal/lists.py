@@ -72,7 +72,7 @@ def target(run: Run) -> str:
 
 
 _TRIAL_HEADER = ("when", "disk", "profile", "figure", "trust", "id")
-_DISK, _PROFILE = 1, 2
+_DISK, _PROFILE = map(_TRIAL_HEADER.index, ("disk", "profile"))
 _LEAST = {_DISK: 16, _PROFILE: 8}
 """The columns that are cut where lines are too long, with the characters that each keeps."""
 _YEAR = len("2026-")
@@ -114,7 +114,7 @@ def legend(trials: Sequence[ListedTrial]) -> list[str]:
 def state_words(trial: ListedTrial) -> str:
     """`suspended`, `running`, `failed`: the state of a trial of which no run is done, or of which
     some have not ended; empty where all that can be said is its figure."""
-    if not trial.states.keys() <= set(FINAL_STATES):
+    if trial.unfinished:
         is_running = "running" in trial.states or "done" in trial.states
         return _SUSPENDED if trial.suspended else "running" if is_running else "planned"
     if "done" in trial.states:
@@ -136,8 +136,7 @@ def bought(run: Run) -> str:
 def _trial_cells(trial: ListedTrial) -> tuple[str, ...]:
     run = trial.newest
     when = local_time(run.when)
-    done = trial.states.get("done", 0)
-    count = f" ×{trial.runs}" if done in (0, trial.runs) else f" {done} of {trial.runs}"
+    count = f" ×{trial.runs}" if trial.done in (0, trial.runs) else f" {trial.done} of {trial.runs}"
     profile = f"{run.profile}{count}" if trial.runs > 1 else run.profile
     words = headline_words(trial.headline) if trial.headline else NONE
     figure = state_words(trial) or f"{words} {EMULATED * run.emulated} {IMPORTED * run.imported}"

@@ -115,7 +115,7 @@ MUTANTS = (
         "release: a lease whose release failed is closed",
         "plan.rental.scope, made=made)\n    except ReleaseFailed:\n        raise\n",
         "plan.rental.scope, made=made)\n    except ReleaseFailed:\n        pass\n",
-        ("tests/unit/engine/trial/test_release.py",),
+        ("tests/unit/engine/trial/test_lease.py",),
     ),
     Mutant(
         "release: a directory without a trial's name is removed",
@@ -187,7 +187,7 @@ MUTANTS = (
         "prune: a run of an unfinished trial is pruned",
         " or run.trial_id in unfinished:\n",
         ":\n",
-        ("tests/unit/results/test_pruning.py", "tests/unit/cli/test_results_prune.py"),
+        ("tests/unit/results/test_exported_rows.py", "tests/unit/cli/test_results_prune.py"),
     ),
     Mutant(
         "canary: other types of machine are the fleet",

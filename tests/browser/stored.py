@@ -72,24 +72,14 @@ class Stored:
 
 def _rented(plan):
     """The plan on a gp2 disk of 20 GiB under full load, with what is expected of it."""
-    rental = Rental(
-        scope=Scope(provider="aws", region="eu-central-1"),
-        spec=plan.cell.rent,
-        cloud="aws",
-        offer="m7i.large with gp2 of 20 GiB in eu-central-1",
-        promise="100 IOPS, bursts to 3,000 for 31 min; 134 MB/s",
-        instance_type="m7i.large",
-        disk=DiskSpec(type="gp2", size_gib=20),
-        cores=2,
-        memory_bytes=8 * 2**30,
-    )
+    told = {"offer": "m7i.large with gp2 of 20 GiB in eu-central-1", "cloud": "aws"}
+    told |= {"promise": "100 IOPS, bursts to 3,000 for 31 min; 134 MB/s", "spec": plan.cell.rent}
+    disk, scope = DiskSpec(type="gp2", size_gib=20), Scope(provider="aws", region="eu-central-1")
+    machine = {"instance_type": "m7i.large", "cores": 2, "memory_bytes": 8 * 2**30}
+    rental = Rental(scope=scope, disk=disk, **told, **machine)
     cloud = CloudFacts(vendor="aws", instance_type="m7i.large", verified=True)
     told = {"title": "Until the credit runs out", "question": "How long does the burst last?"}
-    plan = plan.model_copy(
-        update={
-            "rental": rental,
-            "facts": plan.facts.model_copy(update={"cloud": cloud}),
-            "profile": plan.profile.model_copy(update={"name": "burst", **told}),
-        }
-    )
+    profile = plan.profile.model_copy(update={"name": "burst", **told})
+    facts = plan.facts.model_copy(update={"cloud": cloud})
+    plan = plan.model_copy(update={"rental": rental, "facts": facts, "profile": profile})
     return plan.model_copy(update={"expectation": expectation_of(plan, SHIPPED)})

@@ -45,9 +45,7 @@ def test_a_stranger_reads_what_was_bought_what_it_gave_and_why_it_slowed_down(op
 
 @pytest.mark.parametrize("name", ["burst", "quick", "both"])
 @pytest.mark.parametrize(("width", "dark"), [(390, True), (1280, False)])
-def test_a_report_is_readable_everywhere_and_for_who_cannot_see_or_point(
-    opened, request, name, width, dark
-):
+def test_a_report_is_readable_everywhere_and_for_everybody(opened, request, name, width, dark):
     page = opened(request.getfixturevalue(name), width=width, dark=dark)
     assert overflowing(page) == 0
     drawings = page.locator("figure .drawing")

@@ -26,14 +26,9 @@ def history(tmp_path_factory):
     for disk, level in LEVELS.items():
         for night in range(NIGHTS):
             value = level * (0.8 if disk == "gp3" and night >= 8 else 1.0) + night % 3
-            measured(
-                engine,
-                [value, value + 1.5],
-                campaign=night,
-                disk=disk,
-                facts={"kernel": "6.5.0"} if night >= 6 else {},
-                provider="gcp" if disk == "io1" else "aws",
-            )
+            facts = {"kernel": "6.5.0"} if night >= 6 else {}
+            where = {"disk": disk, "provider": "gcp" if disk == "io1" else "aws"}
+            measured(engine, [value, value + 1.5], campaign=night, facts=facts, **where)
     measured(engine, [500.0], campaign=NIGHTS, disk="local", rented=False)
     yield place, engine
     engine.dispose()
@@ -151,11 +146,8 @@ def test_everything_is_reached_by_keys_alone_and_the_way_past_the_links_keeps_th
     seen = []
     for _ in range(40):
         page.keyboard.press("Tab")
-        seen.append(
-            page.evaluate(
-                "(document.activeElement.name || document.activeElement.textContent).trim()"
-            )
-        )
+        active = "(document.activeElement.name || document.activeElement.textContent).trim()"
+        seen.append(page.evaluate(active))
     for name in ("q", "provider", "clear", "read IOPS", "gp3 20 GiB"):
         assert name in seen
     page.get_by_role("button", name="disk", exact=True).focus()
@@ -258,34 +250,24 @@ def long_list(tmp_path_factory):
     from diskbench.report.site.frame import Site
     from diskbench.report.site.listings import runs_page
 
-    lines = [
-        SiteRunLine(
-            run_id=f"01k{number:023}",
-            trial_id=f"01k{number:023}",
-            key=f"{number % 50:016}",
-            at=f"2026-{1 + number % 12:02}-{1 + number % 28:02}T10:00:00.000000+00:00",
-            state="done",
-            provider=("aws", "azure", "gcp")[number % 3],
-            region=f"region-{number % 7}",
-            disk=f"disk{number % 50:02} 100 GiB",
-            machine="m7i.large",
-            profile="default",
-            labels=(("team", f"t{number % 5}"), ("schedule", "nightly")),
-            trust="yes",
-            limiter="disk IOPS",
-            read=Best(value=1000.0 + number, step="rand-read-4k-qd32"),
-            write=Best(value=900.0 + number % 997, step="rand-write-4k-qd32"),
-        )
-        for number in range(5000)
-    ]
+    def line(number):
+        ids = {"run_id": f"01k{number:023}", "trial_id": f"01k{number:023}"}
+        when = f"2026-{1 + number % 12:02}-{1 + number % 28:02}T10:00:00.000000+00:00"
+        where = {"provider": ("aws", "azure", "gcp")[number % 3], "region": f"region-{number % 7}"}
+        what = {"disk": f"disk{number % 50:02} 100 GiB", "machine": "m7i.large"}
+        what |= {"labels": (("team", f"t{number % 5}"), ("schedule", "nightly"))}
+        what |= {"read": Best(value=1000.0 + number, step="rand-read-4k-qd32")}
+        what |= {"write": Best(value=900.0 + number % 997, step="rand-write-4k-qd32")}
+        told = {"state": "done", "profile": "default", "trust": "yes", "limiter": "disk IOPS"}
+        return SiteRunLine(key=f"{number % 50:016}", at=when, **ids, **where, **what, **told)
+
+    lines = list(map(line, range(5000)))
     path = tmp_path_factory.mktemp("long") / "runs.html"
     path.write_bytes(runs_page(Site("Five thousand"), lines, runs=len(lines)))
     return path
 
 
-def test_of_five_thousand_runs_a_hundred_are_laid_out_and_all_are_filtered_and_sorted(
-    opened, long_list
-):
+def test_of_five_thousand_runs_a_hundred_are_laid_out_and_all_filtered_sorted(opened, long_list):
     page = opened(long_list)
     expect(status(page)).to_have_text("5,000 runs, the first 100 shown")
     assert page.locator(".listing tbody tr").count() == 100

@@ -2,9 +2,9 @@
 
 import json
 import os
-import shutil
 import sqlite3
 import stat
+from contextlib import closing
 from dataclasses import replace
 from pathlib import Path
 
@@ -24,9 +24,8 @@ def cli(tmp_path):
     return Cli(tmp_path, {"COLUMNS": ""})
 
 
-def imported(cli: Cli) -> str:
-    done = cli.called("results", "import", str(CASES / "v3.33-two-jobs.out"))
-    return done.stdout.strip()
+def imported(cli: Cli, *more: str) -> str:
+    return cli.called("results", "import", str(CASES / "v3.33-two-jobs.out"), *more).stdout.strip()
 
 
 def data(cli: Cli) -> Path:
@@ -47,9 +46,8 @@ def test_a_damaged_database_is_rebuilt_as_advised(cli, damage):
     """The SQLite file is overwritten in the middle, at its beginning, and cut."""
     run_id = imported(cli)
     file = data(cli) / "diskbench.db"
-    with sqlite3.connect(file) as plain:
+    with closing(sqlite3.connect(file)) as plain:
         plain.execute("PRAGMA wal_checkpoint(TRUNCATE)")
-    plain.close()
     content = bytearray(file.read_bytes())
     if damage == "cut":
         content = content[: len(content) // 3]
@@ -57,14 +55,12 @@ def test_a_damaged_database_is_rebuilt_as_advised(cli, damage):
         begin, end = (0, 4096) if damage == "beginning" else (4096, len(content))
         content[begin:end] = b"\xa5" * (end - begin)
     file.write_bytes(content)
-    done = cli.call("results", "list")
-    assert done.returncode == 2, done.stdout
+    done = cli.refused("results", "list")
     assert "diskbench results rebuild" in done.stderr
     assert "server" not in done.stderr
-    assert "Traceback" not in done.stderr
     for one in data(cli).glob("diskbench.db*"):
         one.rename(one.with_name(f"{one.name}.damaged"))
-    assert cli.call("results", "rebuild").returncode == 0
+    cli.called("results", "rebuild")
     assert run_id[-8:] in cli.call("results", "list").stdout
 
 
@@ -99,22 +95,15 @@ def test_a_bad_key_costs_a_rebuild_nothing_else(cli):
     (runs / "bad\x01key").mkdir()
     (runs / os.fsdecode(b"bad\xffkey")).mkdir()
     (runs / "01directory" / "manifest.json").mkdir(parents=True)
-    (runs / "01shape").mkdir()
-    (runs / "01shape" / "manifest.json").write_text('{"format": 1, "run_id": 7}')
     gone = runs / f"{run_id[:-1]}0"
-    shutil.copytree(runs / run_id, gone)
-    manifest = json.loads((gone / "manifest.json").read_text())
+    for one in (runs / "01shape", gone):
+        one.mkdir()
+    (runs / "01shape" / "manifest.json").write_text('{"format": 1, "run_id": 7}')
+    manifest = json.loads((runs / run_id / "manifest.json").read_text())
     (gone / "manifest.json").write_text(json.dumps(manifest | {"run_id": gone.name}))
-    for one in gone.iterdir():
-        if one.is_dir():
-            shutil.rmtree(one)
-        elif one.name != "manifest.json":
-            one.unlink()
     for one in data(cli).glob("diskbench.db*"):
         one.unlink()
-    done = cli.call("results", "rebuild")
-    assert done.returncode == 1, done.stderr
-    assert "Traceback" not in done.stderr
+    done = cli.refused("results", "rebuild", code=1)
     for name in ("bad␁key", "bad�key", "01directory", "01shape", gone.name):
         assert name in done.stderr
     assert done.stdout == "rebuilt 1 run\n"
@@ -125,10 +114,7 @@ def test_a_piped_table_is_whole(cli, monkeypatch):
     """A listing with a long label is piped, without a given width."""
     monkeypatch.delenv("COLUMNS", raising=False)
     label = "x" * 90
-    done = cli.call(
-        "results", "import", str(CASES / "v3.33-two-jobs.out"), "--label", f"note={label}"
-    )
-    assert done.returncode == 0
+    imported(cli, "--label", f"note={label}")
     listed = cli.call("results", "list", "--wide").stdout
     assert f"note={label}" in listed
     assert "…" not in listed

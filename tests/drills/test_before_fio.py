@@ -4,7 +4,6 @@ import contextlib
 import fcntl
 import os
 import secrets
-import subprocess
 import threading
 import time
 from collections.abc import Iterator
@@ -14,7 +13,9 @@ from typing import Any
 
 import pytest
 import ulid
+from tests.rigs.loops import tmpfs
 from tests.rigs.waiting import started, until
+from tests.rigs.windows import first_on_path, program
 
 from diskbench.errors import MeasurementFailed
 from diskbench.hosts import unit as units
@@ -30,29 +31,20 @@ HURRY_S = 100
 """Far longer than any of it takes on an idle machine."""
 
 
-@contextlib.contextmanager
-def on_tmpfs(directory: Path) -> Iterator[None]:
-    """A disk of its own under `directory`, in memory: no other test waits for it."""
-    subprocess.run(["mount", "-t", "tmpfs", "none", str(directory)], check=True)
-    try:
-        yield
-    finally:
-        subprocess.run(["umount", str(directory)], check=True)
+def target_in(place: Path) -> ResolvedTarget:
+    """A directory on a disk of its own below this place, with places for a trial."""
+    name, measured = f"diskbench-{str(ulid.ULID()).lower()}", str(place / "measured")
+    work = {"work_dir": f"{measured}/{name}", "state_dir": f"{place}/{name}"}
+    return ResolvedTarget(kind="directory", path=measured, size_bytes=2**20, **work)
 
 
 @pytest.fixture
 def unit(tmp_path: Path) -> Iterator[Unit]:
-    name = f"diskbench-{str(ulid.ULID()).lower()}"
-    measured = tmp_path / "measured"
-    measured.mkdir()
-    target = ResolvedTarget(
-        kind="directory", path=str(measured), work_dir=f"{measured}/{name}",
-        state_dir=f"{tmp_path}/{name}", size_bytes=2**20,
-    )  # fmt: skip
-    with on_tmpfs(measured):
+    target = target_in(tmp_path)
+    with tmpfs(tmp_path / "measured"):
         make_workspace(HERE, target)
         yield Unit(
-            trial_id=name.removeprefix("diskbench-"), run_index=0, name="000-read",
+            trial_id=target.state_dir.rpartition("-")[2], run_index=0, name="000-read",
             state_dir=target.state_dir, work_dir=target.work_dir, drop_caches=False,
             job=f"[x]\ndirectory={target.work_dir}\nrw=randread\nsize=1m\nioengine=psync\n",
         )  # fmt: skip
@@ -99,7 +91,7 @@ def watched(unit: Unit, should_stop: Any = lambda: False, **more: Any) -> UnitEx
     return start_and_watch(HERE, unit, lambda _: None, should_stop, **more)
 
 
-def test_a_stop_arrives_while_a_claim_names_no_trial(unit: Unit, their_claim: Path) -> None:
+def test_a_stop_arrives_while_a_claim_names_no_trial(unit, their_claim):
     """A stop arrives while the step waits for a locked claim on the disk that names no trial."""
     asked = threading.Event()
 
@@ -116,7 +108,7 @@ def test_a_stop_arrives_while_a_claim_names_no_trial(unit: Unit, their_claim: Pa
     assert not (CLAIMS / f"diskbench-{unit.trial_id}.claim").exists()
 
 
-def test_a_claim_that_names_no_trial_is_reported(unit: Unit, their_claim: Path) -> None:
+def test_a_claim_that_names_no_trial_is_reported(unit, their_claim):
     """The same claim blocks a run that may not wait, and a run that waits."""
     notes: list[str] = []
     with ThreadPoolExecutor(1) as pool, locked(their_claim):
@@ -130,26 +122,16 @@ def test_a_claim_that_names_no_trial_is_reported(unit: Unit, their_claim: Path) 
     assert "names no trial" in notes[0]
 
 
-def test_a_unit_without_a_follower_does_not_block_the_disk(
-    unit: Unit, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_unit_without_a_follower_does_not_block_the_disk(unit, monkeypatch):
     """No process follows a unit that waits for its permission; another run measures the disk."""
     monkeypatch.setattr(units, "TURN_LIMIT_S", 2)
     started(HERE, unit)
     until(lambda: "? " in live(unit))
-    state = f"{Path(unit.state_dir).parent}/diskbench-{str(ulid.ULID()).lower()}"
-    work = f"{Path(unit.work_dir or '').parent}/{Path(state).name}"
-    target = ResolvedTarget(
-        kind="directory", path=str(Path(work).parent), work_dir=work, state_dir=state,
-        size_bytes=2**20,
-    )  # fmt: skip
+    target = target_in(Path(unit.state_dir).parent)
     make_workspace(HERE, target)
-    other = unit.model_copy(
-        update={
-            "trial_id": state.rpartition("-")[2], "state_dir": state, "work_dir": work,
-            "job": unit.job.replace(unit.work_dir or "", work),
-        }
-    )  # fmt: skip
+    state, work = target.state_dir, target.work_dir
+    places = {"trial_id": state.rpartition("-")[2], "state_dir": state, "work_dir": work}
+    other = unit.model_copy(update={**places, "job": unit.job.replace(unit.work_dir, work)})
     begun = time.monotonic()
     try:
         assert watched(other, lambda: time.monotonic() - begun > HURRY_S).fio_exit == 0
@@ -159,9 +141,7 @@ def test_a_unit_without_a_follower_does_not_block_the_disk(
     assert watched(unit).fio_exit == 0
 
 
-def test_a_unit_without_a_follower_ends_and_can_be_started_again(
-    unit: Unit, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_unit_without_a_follower_ends_and_can_be_started_again(unit, monkeypatch):
     """No process follows a unit for longer than it waits, as after its command was killed."""
     monkeypatch.setattr(units, "TURN_LIMIT_S", 1)
     monkeypatch.setattr(units, "GO_LIMIT_S", 1)
@@ -177,7 +157,7 @@ def test_a_unit_without_a_follower_ends_and_can_be_started_again(
     assert ran_fio(unit)
 
 
-def test_a_follower_whose_unit_ended_starts_it_again_from_its_first_line(unit: Unit) -> None:
+def test_a_follower_whose_unit_ended_starts_it_again_from_its_first_line(unit):
     """A connection was broken for longer than its unit waits, after thousands of lines."""
     lines: list[str] = []
     follower = _Follower(lambda _: lines.append("tick"), lines.append, lines.append)
@@ -187,16 +167,11 @@ def test_a_follower_whose_unit_ended_starts_it_again_from_its_first_line(unit: U
     assert follower.lines == live(unit).count("\n")
 
 
-def test_a_unit_that_never_begins_is_not_waited_for(
-    unit: Unit, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_unit_that_never_begins_is_not_waited_for(unit, tmp_path, monkeypatch):
     """A unit is launched whose shell cannot start: the step fails with this reason."""
     monkeypatch.setattr(units, "BEGIN_LIMIT_S", 2)
-    shim = tmp_path / "shims" / "setsid"
-    shim.parent.mkdir()
-    shim.write_text("#!/bin/sh\necho 'setsid: no more processes' >&2\nexit 1\n")
-    shim.chmod(0o755)
-    monkeypatch.setenv("PATH", f"{shim.parent}:{os.environ['PATH']}")
+    program(tmp_path / "shims/setsid", "echo 'setsid: no more processes' >&2\nexit 1")
+    monkeypatch.setenv("PATH", first_on_path(tmp_path / "shims"))
     with (
         ThreadPoolExecutor(1) as pool,
         pytest.raises(MeasurementFailed, match="within 2 s; setsid: no more processes"),

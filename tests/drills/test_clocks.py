@@ -2,7 +2,6 @@
 
 import json
 import re
-import subprocess
 import time
 from collections.abc import Callable, Iterator
 from datetime import UTC, datetime, timedelta
@@ -15,17 +14,17 @@ from tests.cloud.conftest import aws, aws_server  # noqa: F401 - fixtures
 from tests.cloud.rented import Aws
 from tests.cloud.test_gc_aws import leave
 from tests.rigs.cli import Cli, a_user
-from tests.rigs.matrix_rows import campaign_row, cell_row
+from tests.rigs.matrix_rows import CAMPAIGN, campaign_row, cell_row
 from tests.rigs.plans import make_plan, save_plan
+from tests.rigs.postgres import new_database
 from tests.rigs.shifted import shifted
 from tests.rigs.waiting import until
 
 from diskbench.model.spec import Cell, TargetSpec
-from diskbench.store import schema
 from diskbench.store.campaigns import load_cells, save_campaign
 from diskbench.store.clock import iso
 from diskbench.store.database import database_time, open_database
-from diskbench.store.executors import beat, register_executor
+from diskbench.store.executors import beat, describe_executor, register_executor
 from diskbench.store.leases import Lease, list_leases
 
 AHEAD_S = 300
@@ -36,21 +35,12 @@ OURS = "01m826hgj2rdd41zy5qqp5re4j"
 @pytest.fixture
 def url(postgres: str) -> str:
     """A database of the drill's own, on the server that all share."""
-    name = f"drill_{time.monotonic_ns()}"
-    admin = sa.create_engine(
-        postgres.replace("postgresql:", "postgresql+psycopg:"), isolation_level="AUTOCOMMIT"
-    )
-    with admin.connect() as connection:
-        connection.execute(sa.text(f"CREATE DATABASE {name}"))
-    admin.dispose()
-    return postgres.replace("/postgres?", f"/{name}?")
+    return new_database(postgres)
 
 
 @pytest.fixture
 def user(tmp_path: Path, url: str) -> Cli:
-    made = a_user(tmp_path)
-    made.extra_env["DISKBENCH_DATABASE_URL"] = url
-    return made
+    return a_user(tmp_path, DISKBENCH_DATABASE_URL=url)
 
 
 @pytest.fixture
@@ -66,9 +56,7 @@ COMMANDS = [("status",), ("gc",), ("doctor",)]
 @pytest.mark.parametrize("seconds", [AHEAD_S, -AHEAD_S])
 @pytest.mark.usefixtures("database")
 @pytest.mark.parametrize("command", COMMANDS, ids=" ".join)
-def test_every_command_reports_a_clock_that_is_off(
-    command: tuple[str, ...], seconds: int, user: Cli
-) -> None:
+def test_every_command_reports_a_clock_that_is_off(command, seconds, user):
     """A command opens PostgreSQL on a machine whose clock is five minutes off: one line says so."""
     done = shifted(user, seconds).run(*command)
     said = re.findall(SAID.format(way="ahead of" if seconds > 0 else "behind"), done.stderr)
@@ -79,11 +67,7 @@ def test_every_command_reports_a_clock_that_is_off(
 def elsewhere(database: sa.Engine, name: str, *, beat_s_ago: float) -> None:
     register_executor(database, name, hostname="elsewhere", pid=7, process_started="boot/1/1")
     moment = iso(database_time(database) - timedelta(seconds=beat_s_ago))
-    executor = schema.executor
-    with database.begin() as connection:
-        connection.execute(
-            sa.update(executor).where(executor.c.executor_id == name).values(beat_at=moment)
-        )
+    describe_executor(database, name, beat_at=moment)
 
 
 def a_cell(position: int, path: Path, **changes: Any) -> Any:
@@ -97,30 +81,22 @@ def a_cell(position: int, path: Path, **changes: Any) -> Any:
 
 
 def owners(database: sa.Engine) -> dict[str | None, str | None]:
-    (row,) = {one.campaign_id for one in load_cells(database, campaign_row().campaign_id)}
-    return {one.trial_id: one.owner for one in load_cells(database, row)}
+    return {one.trial_id: one.owner for one in load_cells(database, CAMPAIGN)}
 
 
 @pytest.fixture
-def work(tmp_path: Path) -> Iterator[Callable[[Cli], Path]]:
+def work(tmp_path: Path) -> Callable[[Cli], Path]:
     """Start a worker; it ends with the drill. Returns where its log is."""
-    begun: list[subprocess.Popen[bytes]] = []
+    begun: list[Path] = []
 
     def working(machine: Cli) -> Path:
         log = tmp_path / f"log-{len(begun)}"
-        with log.open("wb") as sink:
-            begun.append(
-                subprocess.Popen(
-                    [*machine.command, "--log-format", "json", "worker"],
-                    env=machine.env, cwd=tmp_path, stdout=sink, stderr=sink,
-                )
-            )  # fmt: skip
+        with log.open("w") as sink:
+            machine.start("--log-format", "json", "worker", stdout=sink, stderr=sink)
+        begun.append(log)
         return log
 
-    yield working
-    for process in begun:
-        process.kill()
-        process.wait()
+    return working
 
 
 def two_cells(database: sa.Engine, tmp_path: Path, *, beat_s_ago: float) -> None:
@@ -135,8 +111,8 @@ def two_cells(database: sa.Engine, tmp_path: Path, *, beat_s_ago: float) -> None
 
 @pytest.mark.parametrize("seconds", [AHEAD_S, -AHEAD_S])
 def test_a_worker_whose_clock_is_off_takes_no_cell_of_a_living_one(
-    seconds: int, user: Cli, database: sa.Engine, tmp_path: Path, work: Callable[[Cli], Path]
-) -> None:
+    seconds, user, database, tmp_path, work
+):
     """A worker five minutes off starts while a worker on another machine has heartbeats."""
     two_cells(database, tmp_path, beat_s_ago=0.0)
     log = work(shifted(user, seconds))
@@ -151,9 +127,7 @@ def test_a_worker_whose_clock_is_off_takes_no_cell_of_a_living_one(
 
 @pytest.mark.parametrize("seconds", [AHEAD_S, -AHEAD_S])
 @pytest.mark.thorough
-def test_a_worker_whose_clock_is_off_takes_nothing_over(
-    seconds: int, user: Cli, database: sa.Engine, tmp_path: Path, work: Callable[[Cli], Path]
-) -> None:
+def test_a_worker_whose_clock_is_off_takes_nothing_over(seconds, user, database, tmp_path, work):
     """A worker five minutes off starts while a worker on another machine is really dead."""
     two_cells(database, tmp_path, beat_s_ago=3600.0)
     log = work(shifted(user, seconds))
@@ -168,13 +142,10 @@ def test_a_worker_whose_clock_is_off_takes_nothing_over(
 
 
 @pytest.mark.parametrize("seconds", [-7200, 7200])
-def test_a_lease_expires_by_the_clock_of_the_database(
-    seconds: int, user: Cli, database: sa.Engine, tmp_path: Path
-) -> None:
+def test_a_lease_expires_by_the_clock_of_the_database(seconds, user, database, tmp_path):
     """A run begins on a machine whose clock is two hours off, with its rows in PostgreSQL."""
-    profile = tmp_path / "one.fio"
-    profile.write_text("[one]\nrw=write\nbs=64k\nsize=64k\ndirect=0\nioengine=psync\n")
-    shifted(user, seconds).done("run", "--path", str(tmp_path), "--profile", str(profile))
+    job = user.job("[one]\nrw=write\nbs=64k\nsize=64k\ndirect=0\nioengine=psync\n")
+    shifted(user, seconds).done("run", "--path", str(tmp_path), "--profile", job)
     (lease,) = list_leases(database)
     present = database_time(database)
     for text in (lease.created_at, lease.released_at):
@@ -185,16 +156,14 @@ def test_a_lease_expires_by_the_clock_of_the_database(
 
 @pytest.fixture
 def renter(aws: Aws, tmp_path: Path) -> Cli:  # noqa: F811
-    made = a_user(tmp_path)
-    made.extra_env = aws.env | {"DISKBENCH_DATABASE_URL": f"sqlite:///{tmp_path}/rows.db"}
-    return made
+    return a_user(tmp_path, **aws.env, DISKBENCH_DATABASE_URL=f"sqlite:///{tmp_path}/rows.db")
 
 
 OLD, YOUNG = "01koldoldoldoldoldoldoldol", "01kyoungyoungyoungyoungyou"
 
 
 @pytest.mark.parametrize("hours", [6, -6])
-def test_the_cloud_says_what_has_expired(hours: int, aws: Aws, renter: Cli) -> None:  # noqa: F811
+def test_the_cloud_says_what_has_expired(hours, aws, renter):  # noqa: F811
     """Gc lists a cloud from an empty database, on a machine six hours ahead or behind."""
     leave(aws, "us-east-1", OLD, time.time() - 3600)
     leave(aws, "us-east-1", YOUNG, time.time() + 3600)
@@ -206,21 +175,16 @@ def test_the_cloud_says_what_has_expired(hours: int, aws: Aws, renter: Cli) -> N
 
 
 def test_a_lease_that_expired_by_the_database_alone_is_kept(
-    aws: Aws,  # noqa: F811
-    renter: Cli,
-) -> None:
+    aws,  # noqa: F811
+    renter,
+):
     """The database's clock is six hours ahead: gc asks the cloud for its time, and says so."""
     plan = make_plan()
     leave(aws, "us-east-1", plan.trial_id, time.time() + 3600)
     before = aws.left()
-    lease = Lease(
-        lease_id=plan.trial_id,
-        provider="aws",
-        region="us-east-1",
-        endpoint=aws.endpoint,
-        run_ids=plan.run_ids,
-        expires_at=iso(datetime.now(UTC) + timedelta(hours=1)),
-    )
+    place = {"provider": "aws", "region": "us-east-1", "endpoint": aws.endpoint}
+    until = iso(datetime.now(UTC) + timedelta(hours=1))
+    lease = Lease(lease_id=plan.trial_id, run_ids=plan.run_ids, expires_at=until, **place)
     rows = open_database(renter.extra_env["DISKBENCH_DATABASE_URL"])
     save_plan(rows, plan, "file:///e", owner="dead", lease=lease)
     rows.dispose()

@@ -1,19 +1,16 @@
 """A data directory that was copied, moved or taken apart, in the hands of a destructive command."""
 
 import shutil
+import sqlite3
 import subprocess
-from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Mapping
+from contextlib import closing
 from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
-import sqlalchemy as sa
-from tests.rigs.cli import WRITE_THEN_READ, Cli
+from tests.rigs.cli import Cli
 from tests.rigs.waiting import killed_at
-
-from diskbench.store.database import open_database
-from diskbench.store.query import find_runs
 
 GOBONNIEGO = Path(__file__).parents[1] / "cases/imported/gobonniego-1.0.9.json"
 DELETE = ("results", "delete", "last", "-y")
@@ -35,9 +32,8 @@ class Homes:
         self.there(self.first, **more).called("results", "import", str(GOBONNIEGO))
 
     def copied(self, *options: str) -> None:
-        subprocess.run(
-            ["cp", "-r", *options, f"{self.first}/diskbench", f"{self.second}/"], check=True
-        )
+        places = f"{self.first}/diskbench", f"{self.second}/"
+        subprocess.run(["cp", "-r", *options, *places], check=True)
 
 
 @pytest.fixture
@@ -55,7 +51,7 @@ def content(top: Path) -> Mapping[str, bytes]:
 
 
 @pytest.mark.parametrize("options", [(), ("-L",), ("-p",)], ids=["cp -r", "cp -rL", "cp -rp"])
-def test_a_copied_data_directory_acts_on_itself(homes: Homes, options: tuple[str, ...]) -> None:
+def test_a_copied_data_directory_acts_on_itself(homes, options):
     """Cp -r, links followed or not, then delete, prune and rebuild in the copy."""
     homes.imported()
     homes.copied(*options)
@@ -74,7 +70,7 @@ def linked(homes: Homes) -> Cli:
     large, evidence = homes.first / "large", homes.first / "diskbench/evidence"
     shutil.move(evidence, large)
     evidence.symlink_to(large)
-    assert homes.there(homes.first).call("results", "rebuild").returncode == 0
+    homes.there(homes.first).called("results", "rebuild")
     homes.copied()
     return homes.there(homes.second)
 
@@ -110,46 +106,34 @@ def database_alone(homes: Homes) -> Cli:
 
 def bucket(homes: Homes) -> Cli:
     homes.imported()
-    with closing_engine(homes.first / "diskbench/diskbench.db") as engine, engine.begin() as rows:
-        rows.execute(sa.text("UPDATE diskbench_run SET evidence_url = 's3://theirs/disks'"))
+    with closing(sqlite3.connect(homes.first / "diskbench/diskbench.db")) as rows, rows:
+        rows.execute("UPDATE diskbench_run SET evidence_url = 's3://theirs/disks'")
     return homes.there(homes.first, DISKBENCH_EVIDENCE_URL="s3://mine/disks")
 
 
-@contextmanager
-def closing_engine(file: Path) -> Iterator[sa.Engine]:
-    engine = open_database(f"sqlite:///{file}")
-    yield engine
-    engine.dispose()
+WAYS = (linked, kept_elsewhere, in_a_settings_file, database_elsewhere, database_alone, bucket)
 
 
-@pytest.mark.parametrize(
-    "way",
-    [linked, kept_elsewhere, in_a_settings_file, database_elsewhere, database_alone, bucket],
-    ids=lambda way: way.__name__,
-)
-def test_a_store_that_the_settings_do_not_name_is_not_changed(
-    homes: Homes, way: Callable[[Homes], Cli]
-) -> None:
+@pytest.mark.parametrize("way", WAYS, ids=lambda way: way.__name__)
+def test_a_store_that_the_settings_do_not_name_is_not_changed(homes, way):
     """Delete and prune where the rows name a store that the settings do not."""
     copy = way(homes)
     before = content(homes.first), content(homes.second)
     for words in (DELETE, PRUNE):
-        refused = copy.call(*words)
-        assert refused.returncode == 2, refused.stderr
+        refused = copy.refused(*words)
         assert "the evidence of 2 runs is in" in refused.stderr
         assert "--evidence-url" in refused.stderr
     assert (content(homes.first), content(homes.second)) == before
 
 
-def test_a_store_that_was_typed_is_changed(homes: Homes) -> None:
+def test_a_store_that_was_typed_is_changed(homes):
     """The evidence of an original is named by --evidence-url when its copy deletes."""
     copy, kept = kept_elsewhere(homes), homes.first / "kept"
-    done = copy.called(*DELETE, "--evidence-url", kept.as_uri())
-    assert kept.as_uri() in done.stdout
+    assert kept.as_uri() in copy.called(*DELETE, "--evidence-url", kept.as_uri()).stdout
     assert not list((kept / "runs").glob("*/manifest.json"))
 
 
-def test_a_moved_data_directory_works_where_it_is(homes: Homes) -> None:
+def test_a_moved_data_directory_works_where_it_is(homes):
     """Mv of the data directory: the old one is not made again."""
     homes.imported()
     shutil.move(homes.first / "diskbench", homes.second)
@@ -161,7 +145,7 @@ def test_a_moved_data_directory_works_where_it_is(homes: Homes) -> None:
 
 
 @pytest.mark.parametrize("gone", [False, True], ids=["there", "gone"])
-def test_reading_from_a_store_that_is_not_named_is_shown_once(homes: Homes, *, gone: bool) -> None:
+def test_reading_from_a_store_that_is_not_named_is_shown_once(homes, *, gone):
     """A copy reads evidence that its rows have elsewhere, there and gone; none is made again."""
     copy, kept = kept_elsewhere(homes), homes.first / "kept"
     if gone:
@@ -172,16 +156,15 @@ def test_reading_from_a_store_that_is_not_named_is_shown_once(homes: Homes, *, g
 
 
 @pytest.mark.thorough
-def test_a_run_is_resumed_in_the_copy_alone(homes: Homes, target: Path) -> None:
+def test_a_run_is_resumed_in_the_copy_alone(homes, target):
     """A data directory with a killed run is copied, and the run resumed in the copy."""
-    mine = homes.user.home / "mine.fio"
-    mine.write_text(WRITE_THEN_READ.format(seconds=6))
-    process = homes.there(homes.first).start("run", "--path", str(target), "--profile", str(mine))
+    mine = homes.user.job(seconds=6)
+    process = homes.there(homes.first).start("run", "--path", str(target), "--profile", mine)
     killed_at(process, "step 2 of 2")
     homes.copied()
     before = content(homes.first / "diskbench/evidence")
     homes.there(homes.second).done("resume", "--quiet")
     assert content(homes.first / "diskbench/evidence") == before
-    with closing_engine(homes.second / "diskbench/diskbench.db") as engine:
-        (run,) = find_runs(engine)
-    assert (run.state, run.evidence_url) == ("done", (homes.second / "diskbench/evidence").as_uri())
+    (run,) = homes.there(homes.second).json("results", "list")["runs"]
+    where = (homes.second / "diskbench/evidence").as_uri()
+    assert (run["state"], run["evidence_url"]) == ("done", where)

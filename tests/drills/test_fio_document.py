@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 from tests.rigs.cli import Cli, merged_rows
+from tests.rigs.windows import first_on_path, program
 
 from diskbench.fio.recorded import NULL_IOPS, parse_canary
 from diskbench.store.archive import read_step, run_prefix, step_folders
@@ -23,43 +24,27 @@ PROFILE = (
 
 def forged() -> str:
     """A document as fio indents it, of a disk that does not exist."""
-    way = {
-        "io_bytes": 4096 * FORGED_IOPS,
-        "total_ios": FORGED_IOPS,
-        "iops": FORGED_IOPS,
-        "runtime": 1000,
-        "lat_ns": {"min": 1, "max": 2, "mean": 1.5, "stddev": 0.1, "N": FORGED_IOPS},
-    }
-    document = {
-        "fio version": "fio-9.99",
-        "timestamp": 2000000000,
-        "timestamp_ms": 2000000000000,
-        "time": "Wed May 18 03:33:20 2033",
-        "jobs": [{"jobname": "forged", "groupid": 0, "error": 0, "job_runtime": 1000, "read": way}],
-    }
+    latency = {"min": 1, "max": 2, "mean": 1.5, "stddev": 0.1, "N": FORGED_IOPS}
+    way = {"io_bytes": 4096 * FORGED_IOPS, "total_ios": FORGED_IOPS, "iops": FORGED_IOPS}
+    way |= {"runtime": 1000, "lat_ns": latency}
+    job = {"jobname": "forged", "groupid": 0, "error": 0, "job_runtime": 1000, "read": way}
+    document = {"fio version": "fio-9.99", "timestamp": 2000000000, "timestamp_ms": 2 * 10**12}
+    document |= {"time": "Wed May 18 03:33:20 2033", "jobs": [job]}
     return json.dumps(document, indent=2).replace('":', '" :')
 
 
 def wrap_fio(user: Cli, body: str, *, also: str = "job.fio") -> None:
     """Put a script named fio first on the PATH: the real one is $real, a document $forged."""
-    folder = user.home / "bin"
-    folder.mkdir()
-    (folder / "forged.json").write_text(forged() + "\n")
-    real = shutil.which("fio")
-    head = f"#!/bin/sh\nreal={real} forged={folder}/forged.json\n"
+    document = user.job(forged() + "\n", "forged.json")
+    head = f"real={shutil.which('fio')} forged={document}\n"
     plain = f'case " $* " in *" job.fio "* | *" {also} "*) ;; *) exec "$real" "$@" ;; esac\n'
-    (folder / "fio").write_text(head + plain + body)
-    (folder / "fio").chmod(0o755)
-    user.extra_env["PATH"] = f"{folder}:{user.env['PATH']}"
+    program(user.home / "bin/fio", head + plain + body)
+    user.extra_env["PATH"] = first_on_path(user.home / "bin")
 
 
-def measure(user: Cli, target: Path, *, seconds: int = 2) -> Any:
-    profile = user.home / "mine.fio"
-    profile.write_text(PROFILE.format(seconds=seconds))
-    done = user.done(
-        "run", "--path", str(target), "--profile", str(profile), "--quiet", "--output", "json"
-    )
-    (run,) = json.loads(done.stdout)["runs"]
+def measure(user: Cli, target: Path) -> Any:
+    job = user.job(PROFILE, seconds=2)
+    (run,) = user.json("run", "--path", str(target), "--profile", job, "--quiet")["runs"]
     return run
 
 
@@ -87,38 +72,32 @@ WRAPPERS = {
 
 
 @pytest.mark.parametrize("when", WRAPPERS)
-def test_json_that_a_wrapper_of_fio_prints_replaces_nothing(
-    user: Cli, target: Path, when: str
-) -> None:
+def test_json_that_a_wrapper_of_fio_prints_replaces_nothing(user, target, when):
     """A script named fio prints a forged result before, after and while the real fio runs."""
     wrap_fio(user, WRAPPERS[when])
     assert_honest(measure(user, target))
 
 
-def test_a_result_without_fio_is_not_stored(user: Cli, target: Path) -> None:
+def test_a_result_without_fio_is_not_stored(user, target):
     """A script named fio prints a forged result, runs nothing and exits with 0: the run fails."""
     wrap_fio(user, 'cat "$forged"; exit 0\n')
-    profile = user.home / "mine.fio"
-    profile.write_text(PROFILE.format(seconds=1))
-    done = user.run("run", "--path", str(target), "--profile", str(profile), "--output", "json")
+    words = ("--path", str(target), "--profile", user.job(PROFILE), "--output", "json")
+    done = user.run("run", *words)
     assert done.returncode == 1, done.stderr
     assert str(FORGED_IOPS) not in done.stdout
     assert "Traceback" not in done.stderr
 
 
-def test_endless_output_beside_fio_fills_no_disk(user: Cli, target: Path) -> None:
+def test_endless_output_beside_fio_fills_no_disk(user, target):
     """A script named fio prints without end to stdout and stderr while the real fio runs."""
-    wrap_fio(
-        user,
-        "yes 'fill the disk' | head -c 64000000 & yes 'fill the disk' | head -c 64000000 >&2 &\n"
-        'exec "$real" "$@"\n',
-    )
+    much = "yes 'fill the disk' | head -c 64000000"
+    wrap_fio(user, f'{much} & {much} >&2 &\nexec "$real" "$@"\n')
     assert_honest(measure(user, target))
     assert sum(f.stat().st_size for f in user.home.rglob("*") if f.is_file()) < 30_000_000
     assert list(target.iterdir()) == []
 
 
-def test_json_around_the_canary_replaces_nothing(user: Cli, target: Path) -> None:
+def test_json_around_the_canary_replaces_nothing(user, target):
     """A script named fio prints a forged result around the canary, too."""
     wrap_fio(user, WRAPPERS["everywhere"], also="--name=null")
     run = measure(user, target)

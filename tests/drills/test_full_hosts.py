@@ -14,14 +14,13 @@ from diskbench.hosts.local import LocalHost
 from diskbench.hosts.unit import Unit
 
 SHORT = "[step]\nrw=write\nsize=1m\nbs=64k\nioengine=psync\n"
-LONG = (
-    "[step]\nrw=randread\nsize=1m\nbs=4k\nioengine=psync\nrate_iops=50\ntime_based\nruntime=600\n"
-)
+LONG = SHORT.replace("=write", "=randread") + "rate_iops=50\ntime_based\nruntime=600\n"
 SMALL = "mount -t tmpfs -o size={size},nr_inodes={inodes} none /var/tmp"
 EXT4 = (
     "head -c 16m /dev/zero >$at.img; mkfs.ext4 -q -F $at.img; mount -o loop $at.img /var/tmp; "
     "rm $at.img"
 )
+NO_SPACE, FILLED = "No space left on device", "; head -c 100k /dev/zero >/var/tmp/full"
 WHEN_FIO_RUNS = (
     "(n=0; until ls /var/tmp/diskbench-*/run-0/*/fio.json || [ $n = 900 ]; "
     "do sleep 0.1; n=$((n + 1)); done; sleep 2; {harm}) >/dev/null 2>&1 </dev/null &"
@@ -31,38 +30,30 @@ WHEN_FIO_RUNS = (
 def measured(
     user: Cli, place: Path, setup: str, job: str
 ) -> tuple[subprocess.CompletedProcess[str], str]:
-    (place / "mine.fio").write_text(job)
     target = place / "target"
     target.mkdir()
     around = ("unshare", "--mount", "sh", "-c", f'at="$0"; {setup}\nexec "$@"', str(place / "at"))
     with running_sshd(place / "sshd", around=around) as server:
         over_ssh(user, server.config_block("box"))
-        done = user.run(
-            *("run", "--provider", "ssh", "--host", "box", "--path", str(target)),
-            *("--profile", str(place / "mine.fio"), "--output", "json"),
-        )
+        words = ("--provider", "ssh", "--host", "box", "--path", str(target))
+        done = user.run("run", *words, "--profile", user.job(job), "--output", "json")
     return done, " ".join(done.stderr.split())
 
 
 @pytest.mark.parametrize(
     ("setup", "words"),
     [
-        (SMALL.format(size="100k", inodes=999), ("No space left on device", "inodes are free")),
-        (SMALL.format(size="200k", inodes=999), ("No space left on device", "inodes are free")),
-        (
-            SMALL.format(size="100k", inodes=999) + "; head -c 100k /dev/zero >/var/tmp/full",
-            ("No space left on device", "(0 KiB and"),
-        ),
-        (SMALL.format(size="1m", inodes=2), ("No space left on device", "0 inodes are free")),
-        (SMALL.format(size="1m", inodes=12), ("No space left on device", "0 inodes are free")),
-        (SMALL.format(size="1m", inodes=22), ("No space left on device", "0 inodes are free")),
+        (SMALL.format(size="100k", inodes=999), (NO_SPACE, "inodes are free")),
+        (SMALL.format(size="200k", inodes=999), (NO_SPACE, "inodes are free")),
+        (SMALL.format(size="100k", inodes=999) + FILLED, (NO_SPACE, "(0 KiB and")),
+        (SMALL.format(size="1m", inodes=2), (NO_SPACE, "0 inodes are free")),
+        (SMALL.format(size="1m", inodes=12), (NO_SPACE, "0 inodes are free")),
+        (SMALL.format(size="1m", inodes=22), (NO_SPACE, "0 inodes are free")),
         ("mount -t tmpfs -o ro none /var/tmp", ("Read-only file system",)),
     ],
     ids=["100 kB", "200 kB", "full", "2 inodes", "12 inodes", "22 inodes", "read-only"],
 )
-def test_a_host_without_room_is_named_and_ends_the_run(
-    user: Cli, tmp_path: Path, setup: str, words: tuple[str, ...]
-) -> None:
+def test_a_host_without_room_is_named_and_ends_the_run(user, tmp_path, setup, words):
     """/var/tmp of the host is full or nearly so, has no inodes left, or is read-only at first."""
     done, said = measured(user, tmp_path, setup, SHORT)
     assert done.returncode == 1, done.stderr
@@ -81,9 +72,7 @@ def test_a_host_without_room_is_named_and_ends_the_run(
     ],
     ids=["tmpfs full", "ext4 full", "ext4 read-only"],
 )
-def test_a_host_that_fills_up_during_a_step_ends_it(
-    user: Cli, tmp_path: Path, setup: str, harm: str, words: str
-) -> None:
+def test_a_host_that_fills_up_during_a_step_ends_it(user, tmp_path, setup, harm, words):
     """/var/tmp of the host fills up, or turns read-only, while fio runs for ten minutes."""
     setup = f"{setup}; {WHEN_FIO_RUNS.format(harm=harm)}"
     done, said = measured(user, tmp_path, setup, LONG)
@@ -96,16 +85,14 @@ def test_a_host_that_fills_up_during_a_step_ends_it(
     assert mine.stdout == "", "no fio is left"
 
 
-def test_a_full_directory_of_claims_does_not_end_a_step(user: Cli, tmp_path: Path) -> None:
+def test_a_full_directory_of_claims_does_not_end_a_step(user, tmp_path):
     """/run/lock of the host, where trials take turns, is full: there is no claim on the disk."""
-    full = (
-        "mount -t tmpfs -o size=4k,mode=1777 none /run/lock; head -c 4k /dev/zero >/run/lock/full"
-    )
-    done, _ = measured(user, tmp_path, full, SHORT)
+    claims = "mount -t tmpfs -o size=4k,mode=1777 none /run/lock"
+    done, _ = measured(user, tmp_path, f"{claims}; head -c 4k /dev/zero >/run/lock/full", SHORT)
     assert done.returncode == 0, done.stderr
 
 
-def test_a_stop_on_a_read_only_host_ends_fio(tmp_path: Path) -> None:
+def test_a_stop_on_a_read_only_host_ends_fio(tmp_path):
     """Ctrl-C while fio runs, on a host whose disk turned read-only in that second."""
     with filesystem(tmp_path / "mount", 16) as mount:
         state, work = mount / "diskbench-state1", tmp_path / "work"

@@ -84,6 +84,13 @@ class Stage:
         finally:
             cleanup(HERE, target)
 
+    def refused(self, words: str, done: Done) -> None:
+        """A raw step ends with these words; the action was done, and nothing came elsewhere."""
+        with pytest.raises(MeasurementFailed, match=words):
+            self.raw_step()
+        assert done.exit == 0, done.said
+        assert is_empty(self.other)
+
 
 @pytest.fixture
 def stage(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Stage]:
@@ -98,27 +105,24 @@ def stage(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Stage]:
         detach_all(one)
 
 
-def run_args(stage: Stage) -> list[str]:
-    profile = stage.directory / "mine.fio"
-    profile.write_text("[write]\nsize=4m\nrw=write\nbs=64k\nioengine=psync\ndirect=1\n")
+def run_args(stage: Stage, user: Cli) -> list[str]:
+    job = user.job("[write]\nsize=4m\nrw=write\nbs=64k\nioengine=psync\ndirect=1\n")
     named = ["--device", stage.disk.path, "--destroy-data", stage.disk.identity]
-    return ["run", *named, "--profile", str(profile)]
+    return ["run", *named, "--profile", job]
 
 
-def test_a_loop_device_pointed_elsewhere_before_fio_overwrites_nothing(
-    stage: Stage, user: Cli
-) -> None:
+def test_a_loop_device_pointed_elsewhere_before_fio_overwrites_nothing(stage, user):
     """A loop device is pointed at another file while caches are dropped, then fio starts."""
     done = stage.when(CACHE_DROP, loops.point_at(stage.disk, stage.other))
-    user.run(*run_args(stage))
+    user.run(*run_args(stage, user))
     assert done.exit != 0, "the device was pointed elsewhere although it was held"
     assert is_empty(stage.other)
 
 
-def test_a_run_whose_disk_changed_while_fio_ran_is_failed(stage: Stage, user: Cli) -> None:
+def test_a_run_whose_disk_changed_while_fio_ran_is_failed(stage, user):
     """The offset of the loop device in its file is changed while fio runs: exit 1, no result."""
-    done = stage.when(FIO, set_offset(stage.disk, MIB))
-    ended = user.run(*run_args(stage))
+    done = stage.when(FIO, set_offset(stage.disk))
+    ended = user.run(*run_args(stage, user))
     assert done.exit == 0, done.said
     assert ended.returncode == 1
     assert stage.disk.path in ended.stderr
@@ -165,7 +169,7 @@ def kill_holder(stage: Stage) -> str:
 
 
 CHANGES: dict[str, tuple[Callable[[Stage], str], str]] = {
-    "moved in its file": (lambda s: set_offset(s.disk, MIB), "offset .* is now 1048576, it was 0"),
+    "moved in its file": (lambda s: set_offset(s.disk), "offset .* is now 1048576, it was 0"),
     "grown": (lambda s: loops.grow(s.disk, 64), "size .* is now 67108864, it was 33554432"),
     "written to": (clone, "holds ext4"),
     "another loop device on a hard link": (second_loop, "shares its backing file with"),
@@ -186,39 +190,25 @@ def mended(stage: Stage) -> Iterator[None]:
 
 @pytest.mark.usefixtures("mended")
 @pytest.mark.parametrize("change", CHANGES)
-def test_a_disk_that_changes_while_caches_are_dropped_is_not_written_to(
-    stage: Stage, change: str
-) -> None:
+def test_a_disk_that_changes_while_caches_are_dropped_is_not_written_to(stage, change):
     """The disk changes after the guard's first check: fio is not started, the reason is named."""
     do, words = CHANGES[change]
-    done = stage.when(CACHE_DROP, do(stage))
-    with pytest.raises(MeasurementFailed, match=f"refused: .*{words}"):
-        stage.raw_step()
-    assert done.exit == 0, done.said
-    assert is_empty(stage.other)
+    stage.refused(f"refused: .*{words}", stage.when(CACHE_DROP, do(stage)))
     assert change == "written to" or is_empty(stage.disk.image)
 
 
 @pytest.mark.usefixtures("mended")
 @pytest.mark.parametrize("change", [one for one in CHANGES if one != "written to"])
-def test_a_step_whose_disk_changes_while_fio_runs_is_failed(stage: Stage, change: str) -> None:
+def test_a_step_whose_disk_changes_while_fio_runs_is_failed(stage, change):
     """The disk is moved, grown, shared, renamed or exchanged while fio runs."""
     do, words = CHANGES[change]
-    done = stage.when(FIO, do(stage))
-    with pytest.raises(MeasurementFailed, match=f"changed while fio ran.*{words}"):
-        stage.raw_step()
-    assert done.exit == 0, done.said
-    assert is_empty(stage.other)
+    stage.refused(f"changed while fio ran.*{words}", stage.when(FIO, do(stage)))
 
 
 @pytest.mark.usefixtures("mended")
-def test_a_name_that_is_exchanged_in_the_last_moment_leads_fio_nowhere_else(stage: Stage) -> None:
+def test_a_name_that_is_exchanged_in_the_last_moment_leads_fio_nowhere_else(stage):
     """Another disk takes the name before fio opens it: fio was given its disk by descriptor."""
-    done = stage.when(BEFORE_FIO, other_node(stage))
-    with pytest.raises(MeasurementFailed, match="changed while fio ran"):
-        stage.raw_step()
-    assert done.exit == 0, done.said
-    assert is_empty(stage.other)
+    stage.refused("changed while fio ran", stage.when(BEFORE_FIO, other_node(stage)))
     assert not is_empty(stage.disk.image)
 
 
@@ -232,9 +222,7 @@ OTHERS: dict[str, Callable[[Stage], str]] = {
 
 @pytest.mark.parametrize("other", OTHERS)
 @pytest.mark.parametrize("window", WINDOWS)
-def test_no_other_process_gets_a_disk_that_a_step_holds(
-    stage: Stage, window: str, other: str
-) -> None:
+def test_no_other_process_gets_a_disk_that_a_step_holds(stage, window, other):
     """Mkfs, mkswap, wipefs or losetup try to open the disk, and the kernel refuses them."""
     done = stage.when(WINDOWS[window], OTHERS[other](stage))
     assert stage.raw_step().fio_exit == 0
@@ -243,7 +231,7 @@ def test_no_other_process_gets_a_disk_that_a_step_holds(
     assert is_empty(stage.other)
 
 
-def test_a_step_holds_its_disk_exclusively_and_its_evidence_says_so(stage: Stage) -> None:
+def test_a_step_holds_its_disk_exclusively_and_its_evidence_says_so(stage):
     """The loop device of a step is pointed elsewhere during the cache drop."""
     done = stage.when(CACHE_DROP, loops.point_at(stage.disk, stage.other))
     target = stage.target()
@@ -258,9 +246,7 @@ def test_a_step_holds_its_disk_exclusively_and_its_evidence_says_so(stage: Stage
     assert told.startswith("held open exclusively (O_EXCL), by python3\n")
 
 
-def test_a_host_without_python_is_refused_before_anything_is_written(
-    stage: Stage, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_host_without_python_is_refused_before_anything_is_written(stage, monkeypatch):
     """A host has no Python, or none that is new enough: the command that installs it is named."""
     target, bare = stage.target(), stage.directory / "bare"
     bare.mkdir()
@@ -280,7 +266,7 @@ def test_a_host_without_python_is_refused_before_anything_is_written(
     assert is_empty(stage.disk.image)
 
 
-def test_a_disk_is_released_when_its_step_has_ended(stage: Stage) -> None:
+def test_a_disk_is_released_when_its_step_has_ended(stage):
     """A step ends, done or refused, and the next step of the same disk begins at once."""
     for _ in range(3):
         assert stage.raw_step().fio_exit == 0
@@ -292,28 +278,19 @@ def test_a_disk_is_released_when_its_step_has_ended(stage: Stage) -> None:
     assert check_device(HERE, stage.disk.path, stage.disk.identity)
 
 
-@pytest.mark.parametrize(
-    "kill",
-    [kill_holder, lambda _: 'read -r pid rest <pid && kill -9 "$pid"'],
-    ids=["holder", "pid"],
-)
-def test_a_step_is_lost_with_whoever_holds_its_disk_and_the_disk_is_free(
-    stage: Stage, kill: Callable[[Stage], str]
-) -> None:
+KILLS = [kill_holder, lambda _: 'read -r pid rest <pid && kill -9 "$pid"']
+
+
+@pytest.mark.parametrize("kill", KILLS, ids=["holder", "pid"])
+def test_a_step_is_lost_with_whoever_holds_its_disk_and_the_disk_is_free(stage, kill):
     """The unit, which holds the disk, is killed: nothing is left that could start fio on it."""
-    done = stage.when(CACHE_DROP, kill(stage))
-    with pytest.raises(MeasurementFailed, match="died on this machine without a result"):
-        stage.raw_step()
-    assert done.exit == 0, done.said
+    stage.refused("died on this machine without a result", stage.when(CACHE_DROP, kill(stage)))
     assert check_device(HERE, stage.disk.path, stage.disk.identity)
     assert is_empty(stage.disk.image)
-    assert is_empty(stage.other)
 
 
 @pytest.mark.parametrize(("window", "words"), [(CACHE_DROP, "refused: "), (FIO, "fio ran.*: ")])
-def test_a_directory_that_is_exchanged_is_not_measured(
-    stage: Stage, window: Window, words: str
-) -> None:
+def test_a_directory_that_is_exchanged_is_not_measured(stage, window, words):
     """The directory of test files is exchanged while caches are dropped, and while fio runs."""
     trial = f"diskbench-{str(ulid.ULID()).lower()}"
     (stage.directory / "measured").mkdir()
@@ -334,7 +311,7 @@ def test_a_directory_that_is_exchanged_is_not_measured(
 
 
 @pytest.mark.parametrize("how", ["whole", "in part", "mounted"])
-def test_a_file_that_another_loop_device_shows_is_refused(stage: Stage, how: str) -> None:
+def test_a_file_that_another_loop_device_shows_is_refused(stage, how):
     """Another loop device shows its file by a hard link: the whole, a part, or mounted."""
     link = stage.directory / "link.img"
     link.hardlink_to(stage.disk.image)
@@ -351,7 +328,7 @@ def test_a_file_that_another_loop_device_shows_is_refused(stage: Stage, how: str
             check_device(HERE, stage.disk.path, stage.disk.identity)
 
 
-def test_parts_of_a_file_that_do_not_overlap_are_disks_of_their_own(stage: Stage) -> None:
+def test_parts_of_a_file_that_do_not_overlap_are_disks_of_their_own(stage):
     """Two loop devices show parts of one file that do not overlap: neither is refused."""
     first, second = empty_image(stage.directory / "first.img", 64), stage.directory / "second.img"
     second.hardlink_to(first)
@@ -363,9 +340,7 @@ def test_parts_of_a_file_that_do_not_overlap_are_disks_of_their_own(stage: Stage
 
 
 @pytest.mark.parametrize("program", ["mkfs.ext4", "mount"])
-def test_a_device_pointed_elsewhere_before_mkfs_leaves_the_other_file_alone(
-    stage: Stage, program: str
-) -> None:
+def test_a_device_pointed_elsewhere_before_mkfs_leaves_the_other_file_alone(stage, program):
     """The loop device is pointed at another file just before mkfs, or just before mount."""
     target = stage.target("ext4")
     done = stage.when(Window(program), loops.point_at(stage.disk, stage.other))
@@ -380,7 +355,7 @@ def test_a_device_pointed_elsewhere_before_mkfs_leaves_the_other_file_alone(
 
 
 @pytest.mark.usefixtures("mended")
-def test_a_name_that_is_exchanged_before_mkfs_leads_it_nowhere_else(stage: Stage) -> None:
+def test_a_name_that_is_exchanged_before_mkfs_leads_it_nowhere_else(stage):
     """Another disk takes the device's name in /dev just before mkfs: the run fails naming it."""
     target = stage.target("ext4")
     done = stage.when(Window("mkfs.ext4"), other_node(stage))
@@ -392,7 +367,7 @@ def test_a_name_that_is_exchanged_before_mkfs_leads_it_nowhere_else(stage: Stage
 
 
 @pytest.mark.usefixtures("mended")
-def test_a_name_that_is_exchanged_before_the_wipe_leads_it_nowhere_else(stage: Stage) -> None:
+def test_a_name_that_is_exchanged_before_the_wipe_leads_it_nowhere_else(stage):
     """At the end of a trial another disk takes the device's name just before it is wiped."""
     target = stage.target("ext4")
     make_workspace(HERE, target)
@@ -406,7 +381,7 @@ def test_a_name_that_is_exchanged_before_the_wipe_leads_it_nowhere_else(stage: S
 
 
 @pytest.mark.parametrize("how", ["", "-l"])
-def test_a_filesystem_unmounted_before_fio_is_not_written_beneath(stage: Stage, how: str) -> None:
+def test_a_filesystem_unmounted_before_fio_is_not_written_beneath(stage, how):
     """The filesystem that diskbench made is unmounted, also lazily, while caches are dropped."""
     target = stage.target("ext4")
     make_workspace(HERE, target)
@@ -425,7 +400,7 @@ def test_a_filesystem_unmounted_before_fio_is_not_written_beneath(stage: Stage, 
         cleanup(HERE, target)
 
 
-def test_a_step_whose_filesystem_is_unmounted_while_fio_runs_is_failed(stage: Stage) -> None:
+def test_a_step_whose_filesystem_is_unmounted_while_fio_runs_is_failed(stage):
     """The filesystem that diskbench made is unmounted lazily while fio runs."""
     target = stage.target("ext4")
     make_workspace(HERE, target)

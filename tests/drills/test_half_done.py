@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 from tests.rigs import dying
-from tests.rigs.cli import Cli
+from tests.rigs.cli import Cli, a_user
 from tests.rigs.loops import filesystem, fill
 
 from diskbench.store.site_folder import MANIFEST
@@ -66,15 +66,13 @@ def tree(folder: Path) -> dict[str, str]:
 @pytest.mark.parametrize(
     "moment",
     [
-        "after diskbench.store.archive:_put_files 2",
-        "before diskbench.store.archive:write_manifest 2",
-        "after diskbench.store.archive:write_manifest 2",
-        "before diskbench.store.rebuild:write_steps 1",
+        "after store.archive:_put_files 2",
+        "before store.archive:write_manifest 2",
+        "after store.archive:write_manifest 2",
+        "before store.rebuild:write_steps 1",
     ],
 )
-def test_an_import_that_was_killed_leaves_no_half_run(
-    user: Cli, tmp_path: Path, moment: str
-) -> None:
+def test_an_import_that_was_killed_leaves_no_half_run(user, tmp_path, moment):
     """SIGKILL after evidence, before and after the manifest, before the rows; then once more."""
     killed(user, moment, "results", "import", *FILES)
     for run in user.json("results", "list")["runs"]:
@@ -82,8 +80,8 @@ def test_an_import_that_was_killed_leaves_no_half_run(
         assert shown["state"] == "done"
         assert all(step["measurements"] for step in shown["steps"])
     user.done("results", "import", *FILES)
-    undisturbed = Cli(tmp_path / "undisturbed")
-    undisturbed.home.mkdir()
+    (tmp_path / "undisturbed").mkdir()
+    undisturbed = a_user(tmp_path / "undisturbed")
     undisturbed.done("results", "import", *FILES)
     assert evidence(user) == evidence(undisturbed)
     assert imported(user) == imported(undisturbed)
@@ -94,12 +92,12 @@ def test_an_import_that_was_killed_leaves_no_half_run(
 @pytest.mark.parametrize(
     "moment",
     [
-        "before diskbench.store.rebuild:write_runs 1",
-        "after diskbench.store.rebuild:write_steps 2",
-        "after diskbench.store.rebuild:write_runs 2",
+        "before store.rebuild:write_runs 1",
+        "after store.rebuild:write_steps 2",
+        "after store.rebuild:write_runs 2",
     ],
 )
-def test_a_rebuild_that_was_killed_loses_no_row(user: Cli, moment: str, empty: bool) -> None:
+def test_a_rebuild_that_was_killed_loses_no_row(user, moment, empty):
     """SIGKILL while every row is made again, over existing rows and into an empty database."""
     user.done("results", "import", *FILES)
     before = rows(user)
@@ -115,14 +113,11 @@ def test_a_rebuild_that_was_killed_loses_no_row(user: Cli, moment: str, empty: b
     assert rows(user) == before
 
 
-@pytest.mark.parametrize(
-    "moment",
-    [
-        "after diskbench.store.evidence:ObjectEvidence.delete 1",
-        "before diskbench.store.rows:delete_runs 1",
-    ],
-)
-def test_a_deletion_that_was_killed_can_be_ended(user: Cli, moment: str) -> None:
+DELETED = "after store.evidence:ObjectEvidence.delete 1"
+
+
+@pytest.mark.parametrize("moment", [DELETED, "before store.rows:delete_runs 1"])
+def test_a_deletion_that_was_killed_can_be_ended(user, moment):
     """SIGKILL while runs are deleted: after the evidence of the first, and before the rows."""
     user.done("results", "import", *FILES)
     ids = [run["run_id"] for run in user.json("results", "list")["runs"]]
@@ -137,12 +132,12 @@ def test_a_deletion_that_was_killed_can_be_ended(user: Cli, moment: str) -> None
 @pytest.mark.parametrize(
     "moment",
     [
-        "after diskbench.store.site_folder:_replaced 2",
-        "before diskbench.store.site_folder:SiteFolder.save 1",
-        "before diskbench.store.site_folder:SiteFolder.keep_only 1",
+        "after store.site_folder:_replaced 2",
+        "before store.site_folder:SiteFolder.save 1",
+        "before store.site_folder:SiteFolder.keep_only 1",
     ],
 )
-def test_a_site_whose_publishing_was_killed_is_whole_the_next_time(user: Cli, moment: str) -> None:
+def test_a_site_whose_publishing_was_killed_is_whole_the_next_time(user, moment):
     """SIGKILL while a site is published: between two pages, and before its manifest."""
     user.done("results", "import", *FILES)
     user.done("publish", str(user.home / "undisturbed"))
@@ -155,7 +150,7 @@ def test_a_site_whose_publishing_was_killed_is_whole_the_next_time(user: Cli, mo
 
 
 @pytest.mark.parametrize("command", ["results export --to kept.csv", "report last --to kept.html"])
-def test_an_export_that_was_killed_leaves_the_earlier_file(user: Cli, command: str) -> None:
+def test_an_export_that_was_killed_leaves_the_earlier_file(user, command):
     """SIGKILL while an export or a report replaces an earlier file."""
     user.done("results", "import", *FILES)
     *words, name = command.split()
@@ -174,22 +169,19 @@ def full(tmp_path: Path) -> Iterator[Path]:
         yield directory
 
 
-def test_an_export_without_room_leaves_the_earlier_file(user: Cli, full: Path) -> None:
+def test_an_export_without_room_leaves_the_earlier_file(user, full):
     """An export replaces an earlier file on a full filesystem: exit 2 with the reason."""
     user.done("results", "import", *FILES)
-    done = user.call("results", "export", "--to", str(full / "kept.csv"))
-    assert done.returncode == 2, done.stderr
+    done = user.refused("results", "export", "--to", str(full / "kept.csv"))
     assert "No space left" in done.stderr
     assert (full / "kept.csv").read_text() == "the earlier one"
     assert {one.name for one in full.iterdir()} <= {"kept.csv", "filler", "lost+found"}
 
 
-def test_an_import_without_room_keeps_no_half_run(user: Cli, full: Path) -> None:
+def test_an_import_without_room_keeps_no_half_run(user, full):
     """Files are imported into an evidence store on a full loop filesystem; later there is room."""
     user.extra_env["DISKBENCH_EVIDENCE_URL"] = full.as_uri()
-    done = user.call("results", "import", *FILES)
-    assert done.returncode == 2, done.stderr
-    assert "No space left" in done.stderr
+    assert "No space left" in user.refused("results", "import", *FILES).stderr
     assert user.json("results", "list")["runs"] == []
     (full / "filler").unlink()
     user.done("results", "import", *FILES)

@@ -1,8 +1,8 @@
 """What a host may not do with what it sends: its files are data, and its words are counted."""
 
+import hashlib
 import io
 import json
-import os
 import shutil
 import tarfile
 from pathlib import Path
@@ -10,6 +10,11 @@ from pathlib import Path
 import pytest
 from tests.rigs.cli import Cli
 from tests.rigs.memory import run_python
+from tests.rigs.windows import first_on_path, program
+
+from diskbench.hosts import collect as collecting
+from diskbench.hosts.local import LocalHost
+from diskbench.hosts.unit import Unit
 
 JOB = "[write]\nrw=write\nsize=1m\nbs=64k\ndirect=0\nioengine=psync\n"
 LITTER = """
@@ -29,24 +34,15 @@ echo small >twin.zst
 case or once compressed, and what is no file."""
 
 
-def run_with_fio(user: Cli, tmp_path: Path, after: str, *more: str) -> tuple[int, str, str]:
-    programs, target = tmp_path / "programs", tmp_path / "target"
-    programs.mkdir()
-    target.mkdir()
-    real = shutil.which("fio")
-    fio = programs / "fio"
-    fio.write_text(
-        f'#!/bin/sh\n{real} "$@"\nstatus=$?\ncase "$*" in *job.fio)\n{after}\n;;esac\n'
-        "exit $status\n"
-    )
-    fio.chmod(0o755)
-    user.extra_env["PATH"] = f"{programs}:{os.environ['PATH']}"
-    (tmp_path / "mine.fio").write_text(JOB)
-    done = user.run(
-        "run", "--path", str(target), "--profile", str(tmp_path / "mine.fio"), "--output", "json",
-        *more,
-    )  # fmt: skip
-    return done.returncode, done.stdout, done.stderr
+def run_with_fio(user: Cli, target: Path, after: str) -> tuple[dict, str]:
+    """The run that was done, and what was said."""
+    programs, real = user.home / "programs", shutil.which("fio")
+    leave = f'case "$*" in *job.fio)\n{after}\n;;esac'
+    program(programs / "fio", f'{real} "$@"\nstatus=$?\n{leave}\nexit $status')
+    user.extra_env["PATH"] = first_on_path(programs)
+    words = ("--path", str(target), "--profile", user.job(JOB), "--output", "json")
+    done = user.done("run", *words)
+    return json.loads(done.stdout)["runs"][0], done.stderr
 
 
 def stored(user: Cli) -> Path:
@@ -54,11 +50,9 @@ def stored(user: Cli) -> Path:
     return run
 
 
-def test_a_host_that_names_files_like_records_forges_none(user: Cli, tmp_path: Path) -> None:
+def test_a_host_that_names_files_like_records_forges_none(user, target):
     """Fio leaves files named as records are, or in another case, links, FIFOs and directories."""
-    status, out, err = run_with_fio(user, tmp_path, LITTER)
-    assert status == 0, err
-    (run,) = json.loads(out)["runs"]
+    run, err = run_with_fio(user, target, LITTER)
     assert run["state"] == "done"
     (step,) = (stored(user) / "steps").iterdir()
     assert json.loads((step / "step.json").read_text())["run_id"] == run["run_id"]
@@ -71,14 +65,13 @@ def test_a_host_that_names_files_like_records_forges_none(user: Cli, tmp_path: P
     files = json.loads((step / "step.json").read_text())["files"]
     assert {files[name]["key"] for name in ("twin", "twin.zst")} == {"twin.zst", "twin.zst.zst"}
     user.done("results", "rebuild")
-    assert user.run("gc").returncode == 0
+    user.done("gc")
 
 
-def test_a_file_of_holes_is_left_out_and_named(user: Cli, tmp_path: Path) -> None:
+def test_a_file_of_holes_is_left_out_and_named(user, target):
     """Fio leaves a file of 3 TB that is all hole, and one of 150 MB that is none."""
     leaves = "truncate -s 3T holes.log; head -c 150000000 /dev/zero >whole.log"
-    status, _, err = run_with_fio(user, tmp_path, leaves)
-    assert status == 0, err
+    _, err = run_with_fio(user, target, leaves)
     (step,) = (stored(user) / "steps").iterdir()
     told = (step / "left-out.txt").read_text()
     assert told == "holes.log: has 3 TiB, but only 0 B was ever written: the rest is holes\n"
@@ -90,8 +83,6 @@ def test_a_file_of_holes_is_left_out_and_named(user: Cli, tmp_path: Path) -> Non
 
 def tar_of(*members: tuple[str, bytes, bytes]) -> bytes:
     """A tar of (name, type, content) with the checksums that a host sends."""
-    import hashlib
-
     buffer = io.BytesIO()
     sums = "".join(f"{hashlib.sha256(data).hexdigest()}  {name}\n" for name, _, data in members)
     with tarfile.open(fileobj=buffer, mode="w", format=tarfile.GNU_FORMAT) as tar:
@@ -103,10 +94,6 @@ def tar_of(*members: tuple[str, bytes, bytes]) -> bytes:
 
 
 def collected(tmp_path: Path, archive: bytes, monkeypatch: pytest.MonkeyPatch) -> set[str]:
-    from diskbench.hosts import collect as collecting
-    from diskbench.hosts.local import LocalHost
-    from diskbench.hosts.unit import Unit
-
     sent, into = tmp_path / "sent.tar", tmp_path / "around" / "in"
     sent.write_bytes(archive)
     monkeypatch.setattr(collecting, "request", lambda *_, **__: f"cat {sent}")
@@ -126,9 +113,7 @@ def collected(tmp_path: Path, archive: bytes, monkeypatch: pytest.MonkeyPatch) -
         ("folder", tarfile.DIRTYPE), ("STEP.JSON", tarfile.REGTYPE),
     ],
 )  # fmt: skip
-def test_an_archive_of_a_host_holds_plain_files_only(
-    name: str, kind: bytes, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_an_archive_of_a_host_holds_plain_files_only(name, kind, tmp_path, monkeypatch):
     """The archive has ../x, an absolute path, links, a device, a FIFO, a name of 300 characters."""
     archive = tar_of(("fio.exit", tarfile.REGTYPE, b"0\n"), (name, kind, b""))
     assert collected(tmp_path, archive, monkeypatch) == {"fio.exit", "SHA256SUMS", "left-out.txt"}
@@ -137,24 +122,17 @@ def test_an_archive_of_a_host_holds_plain_files_only(
 
 
 @pytest.mark.parametrize("kind", ["sparse", "name", "chain"])
-def test_a_header_of_an_archive_makes_nothing_large(kind: str, tmp_path: Path) -> None:
+def test_a_header_of_an_archive_makes_nothing_large(kind, tmp_path):
     """A header claims 4 EiB, a name of 3 GB, or 5,000 names: 150 MiB of memory are enough."""
     archive = tmp_path / "sent.tar"
+    info = tarfile.TarInfo("fio.json" if kind == "sparse" else "././@LongLink")
+    info.type = tarfile.REGTYPE if kind == "sparse" else tarfile.GNUTYPE_LONGNAME
+    info.size = {"sparse": 2**62, "name": 3 * 2**30, "chain": 512}[kind]
+    head = info.tobuf(tarfile.GNU_FORMAT)
     with archive.open("wb") as file:
-        if kind == "sparse":
-            info = tarfile.TarInfo("fio.json")
-            info.size = 2**62
-            file.write(info.tobuf(tarfile.GNU_FORMAT))
-        elif kind == "name":
-            info = tarfile.TarInfo("././@LongLink")
-            info.type, info.size = tarfile.GNUTYPE_LONGNAME, 3 * 2**30
-            file.write(info.tobuf(tarfile.GNU_FORMAT))
+        file.write((head + b"n" * 512) * 5000 if kind == "chain" else head)
+        if kind == "name":
             file.truncate(3 * 2**30 + 2**20)
-        else:
-            info = tarfile.TarInfo("././@LongLink")
-            info.type, info.size = tarfile.GNUTYPE_LONGNAME, 512
-            for _ in range(5000):
-                file.write(info.tobuf(tarfile.GNU_FORMAT) + b"n" * 512)
     done = run_python(f"""
 from pathlib import Path
 from diskbench.errors import MeasurementFailed

@@ -6,7 +6,6 @@ nobody hears the answer any more."""
 import os
 import signal
 import threading
-from pathlib import Path
 
 import pytest
 from tests.cloud.conftest import aws as aws
@@ -14,19 +13,17 @@ from tests.cloud.conftest import aws_server as aws_server
 from tests.cloud.eager import __file__ as eager
 from tests.cloud.rented import REGION, Aws
 from tests.rigs.cli import Cli, merged_rows
-from tests.rigs.waiting import until
+from tests.rigs.waiting import ended, until
 
 JOB = (
     "[global]\nfilename=data\nsize=4m\ndirect=1\nioengine=libaio\n[write]\nrw=write\nbs=256k\n"
     "[read]\nstonewall\nrw=randread\nbs=4k\nsize=256k\n"
 )
 RENTING = (
-    "CreateSecurityGroup", "AuthorizeSecurityGroupIngress", "ImportKeyPair", "RunInstances",
-    "CreateVolume", "AttachVolume", "ModifyInstanceAttribute",
-)  # fmt: skip
-GIVING_BACK = (
-    "TerminateInstances", "DeleteVolume", "DeleteSecurityGroup", "DeleteKeyPair",
-)  # fmt: skip
+    *("CreateSecurityGroup", "AuthorizeSecurityGroupIngress", "ImportKeyPair", "RunInstances"),
+    *("CreateVolume", "AttachVolume", "ModifyInstanceAttribute"),
+)
+GIVING_BACK = ("TerminateInstances", "DeleteVolume", "DeleteSecurityGroup", "DeleteKeyPair")
 TABLE = [
     *((f"{when} {action}", "resume")
       for action in (*RENTING, *GIVING_BACK)
@@ -45,11 +42,9 @@ def renter(aws: Aws, user: Cli) -> Cli:
 
 
 @pytest.fixture
-def words(aws: Aws, tmp_path: Path) -> tuple[str, ...]:
-    profile = tmp_path / "mine.fio"
-    profile.write_text(JOB)
+def words(aws: Aws, user: Cli) -> tuple[str, ...]:
     where = ("--provider", "aws", "--region", REGION, "--endpoint-url", aws.endpoint)
-    return ("run", *where, "--disk", "gp3", "--size", "4", "--profile", str(profile))
+    return ("run", *where, "--disk", "gp3", "--size", "4", "--profile", user.job(JOB))
 
 
 def killed_at(aws: Aws, user: Cli, moment: str, *words: str) -> None:
@@ -65,8 +60,7 @@ def killed_at(aws: Aws, user: Cli, moment: str, *words: str) -> None:
     process = user.start(*words)
     begun.append(process.pid)
     ready.set()
-    _, said = process.communicate(timeout=240)
-    assert process.returncode == -signal.SIGKILL, f"it never came to {moment!r}:\n{said}"
+    ended(process, -signal.SIGKILL)
 
 
 def rented_once_and_given_back(aws: Aws, user: Cli, *, lost: str = "") -> None:
@@ -86,8 +80,8 @@ def rented_once_and_given_back(aws: Aws, user: Cli, *, lost: str = "") -> None:
 @pytest.mark.thorough
 @pytest.mark.parametrize(("moment", "wish"), TABLE)
 def test_a_kill_at_any_call_to_the_cloud_leaks_and_doubles_nothing(
-    aws: Aws, renter: Cli, words: tuple[str, ...], moment: str, wish: str
-) -> None:
+    aws, renter, words, moment, wish
+):
     """SIGKILL before the cloud receives each call and before its answer; then resume, or gc."""
     killed_at(aws, renter, moment, *words)
     (row,) = renter.json("results", "list")["runs"]
@@ -101,9 +95,7 @@ def test_a_kill_at_any_call_to_the_cloud_leaks_and_doubles_nothing(
     assert row["state"] == "cancelled"
 
 
-def test_a_run_killed_four_times_leaks_and_doubles_nothing(
-    aws: Aws, renter: Cli, words: tuple[str, ...]
-) -> None:
+def test_a_run_killed_four_times_leaks_and_doubles_nothing(aws, renter, words):
     """One run is killed at four calls to the cloud, each resume at the next."""
     killed_at(aws, renter, "done RunInstances", *words)
     for moment in ("lost CreateVolume", "done AttachVolume", "done TerminateInstances"):

@@ -4,7 +4,6 @@ import hashlib
 import io
 import json
 import logging
-import os
 import re
 import shutil
 from collections.abc import Callable, Iterator
@@ -16,6 +15,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from tests.rigs.cli import Cli, over_ssh
 from tests.rigs.sshd import running_sshd
+from tests.rigs.windows import first_on_path, program
 
 from diskbench.errors import HostUnavailable
 from diskbench.hosts import ssh
@@ -82,9 +82,7 @@ HABITS = {
 
 
 @pytest.mark.parametrize("kind", NOISE)
-def test_what_a_login_prints_stays_out_of_the_answers(
-    login: Login, tmp_path: Path, caplog: pytest.LogCaptureFixture, kind: str
-) -> None:
+def test_what_a_login_prints_stays_out_of_the_answers(login, tmp_path, caplog, kind):
     """A login prints on both streams, reads its input, or traces; it is reported once."""
     with caplog.at_level(logging.WARNING):
         works(login(NOISE[kind]), tmp_path)
@@ -95,9 +93,7 @@ def test_what_a_login_prints_stays_out_of_the_answers(
 
 
 @pytest.mark.parametrize("kind", HABITS)
-def test_the_habits_of_a_login_do_not_reach_a_command(
-    login: Login, tmp_path: Path, caplog: pytest.LogCaptureFixture, kind: str
-) -> None:
+def test_the_habits_of_a_login_do_not_reach_a_command(login, tmp_path, caplog, kind):
     """A login file changes directory, umask, aliases or shell options; nothing is reported."""
     works(login(HABITS[kind]), tmp_path)
     assert not caplog.records
@@ -112,9 +108,7 @@ def test_the_habits_of_a_login_do_not_reach_a_command(
     ],
     ids=["banners", "joined streams", "no standard error"],
 )
-def test_a_forced_command_around_ours_does_no_harm(
-    login: Login, tmp_path: Path, instead: str, errors: bool
-) -> None:
+def test_a_forced_command_around_ours_does_no_harm(login, tmp_path, instead, errors):
     """It prints a banner before and after, gives status 0 to everything, or joins both streams."""
     works(login(instead=instead), tmp_path, errors=errors)
 
@@ -131,9 +125,7 @@ def test_a_forced_command_around_ours_does_no_harm(
     ],
     ids=["eats", "large", "endless", "becomes cat", "leaves", "nologin"],
 )
-def test_a_login_that_lets_no_command_through_is_refused_by_name(
-    login: Login, bashrc: str, instead: str, words: str
-) -> None:
+def test_a_login_that_lets_no_command_through_is_refused_by_name(login, bashrc, instead, words):
     """A login reads away all input, prints without end, becomes another program, or is refused."""
     host = login(bashrc, instead)
     with pytest.raises(HostUnavailable, match=words) as refused:
@@ -144,7 +136,7 @@ def test_a_login_that_lets_no_command_through_is_refused_by_name(
 
 
 @pytest.mark.parametrize("shell", ["dash", "bash", "tcsh", "csh", "bsd-csh", "zsh", "fish", "ksh"])
-def test_any_login_shell_passes_a_command_on(login: Login, tmp_path: Path, shell: str) -> None:
+def test_any_login_shell_passes_a_command_on(login, tmp_path, shell):
     """The login shell is one that quotes in another way than sh."""
     found = shutil.which(shell)
     if found is None:
@@ -156,7 +148,7 @@ def test_any_login_shell_passes_a_command_on(login: Login, tmp_path: Path, shell
 
 
 @given(st.text(st.characters(exclude_characters="\0", codec="utf-8"), max_size=300))
-def test_a_command_line_holds_nothing_that_a_login_shell_would_change(script: str) -> None:
+def test_a_command_line_holds_nothing_that_a_login_shell_would_change(script):
     """Any text at all is the script of a command."""
     line = Frame(script).line
     assert re.fullmatch(r"/bin/sh -c( '[ -&(-~]{1,900}')+", line), line
@@ -164,16 +156,12 @@ def test_a_command_line_holds_nothing_that_a_login_shell_would_change(script: st
     assert not re.search(r"\\['\\]", line), "fish takes these two for one"
 
 
-def test_a_run_on_a_host_that_prints_is_measured_whole(
-    user: Cli, target: Path, tmp_path: Path
-) -> None:
+def test_a_run_on_a_host_that_prints_is_measured_whole(user, target, tmp_path):
     """A run over SSH on a host whose login prints on both streams: it is said once."""
-    (tmp_path / "mine.fio").write_text(JOB)
     with running_sshd(tmp_path / "sshd") as server:
         (tmp_path / "sshd/.bashrc").write_text("printf 'Welcome to this machine'; echo x >&2")
         over_ssh(user, server.config_block("box"))
-        done = user.run(*run_on_box(target, tmp_path))
-    assert done.returncode == 0, done.stderr
+        done = user.done(*run_on_box(user, target))
     assert json.loads(done.stdout)["runs"][0]["state"] == "done"
     assert done.stderr.count("box prints") == 1, done.stderr
     assert "Welcome to this machine" in done.stderr
@@ -183,7 +171,7 @@ CHANGED = """\
 at=$(printf %s "$*" | sed -n 's/.*"dir": "\\([^"]*\\).*/\\1/p')
 cp "$at/fio.json" {place}/whole; echo changed >>"$at/fio.json"; {real} "$@"
 mv {place}/whole "$at/fio.json"; exit 0"""
-PYTHON = """#!/bin/sh
+PYTHON = """\
 case "$*" in
     *'"do": "pack"'*) [ ! -e {place}/broken ] || {{ {harm}; }} ;;
 esac
@@ -196,27 +184,17 @@ exec {real} "$@"
     ["head -c 20000 /dev/urandom; exit 0", '{real} "$@" | head -c 3000; exit 0', CHANGED, "exit 2"],
     ids=["damaged", "cut", "changed", "none"],
 )
-def test_files_that_cannot_be_fetched_now_are_fetched_by_resume(
-    user: Cli, target: Path, tmp_path: Path, harm: str
-) -> None:
+def test_files_that_cannot_be_fetched_now_are_fetched_by_resume(user, target, tmp_path, harm):
     """The host sends a damaged, cut, changed or no archive: it keeps the files, fio starts once."""
     programs, real = tmp_path / "programs", shutil.which("python3")
-    programs.mkdir()
-    (programs / "broken").touch()
     text = PYTHON.format(place=programs, real=real, harm=harm.format(place=programs, real=real))
-    (programs / "python3").write_text(text)
-    (programs / "python3").chmod(0o755)
-    fio = programs / "fio"
-    fio.write_text(
-        f'#!/bin/sh\ncase "$*" in *job.fio) echo >>{programs}/starts ;; esac\n'
-        f'exec {shutil.which("fio")} "$@"\n'
-    )
-    fio.chmod(0o755)
-    (tmp_path / "mine.fio").write_text(JOB)
-    path = f"{programs}:{os.environ['PATH']}"
-    with running_sshd(tmp_path / "sshd", env={"PATH": path}) as server:
+    program(programs / "python3", text)
+    counts = f'case "$*" in *job.fio) echo >>{programs}/starts ;; esac'
+    program(programs / "fio", f'{counts}\nexec {shutil.which("fio")} "$@"')
+    (programs / "broken").touch()
+    with running_sshd(tmp_path / "sshd", env={"PATH": first_on_path(programs)}) as server:
         over_ssh(user, server.config_block("box"))
-        done = user.run(*run_on_box(target, tmp_path))
+        done = user.run(*run_on_box(user, target))
         assert done.returncode == 1, done.stderr
         assert "diskbench resume" in done.stderr
         assert "Traceback" not in done.stderr
@@ -226,9 +204,6 @@ def test_files_that_cannot_be_fetched_now_are_fetched_by_resume(
     assert (programs / "starts").read_text().count("\n") == 1
 
 
-def run_on_box(target: Path, tmp_path: Path) -> tuple[str, ...]:
-    profile = str(tmp_path / "mine.fio")
-    return (
-        *("run", "--provider", "ssh", "--host", "box", "--path", str(target)),
-        *("--profile", profile, "--output", "json"),
-    )
+def run_on_box(user: Cli, target: Path) -> tuple[str, ...]:
+    on_host = ("--provider", "ssh", "--host", "box", "--path", str(target))
+    return ("run", *on_host, "--profile", user.job(JOB), "--output", "json")

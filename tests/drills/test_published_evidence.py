@@ -5,10 +5,9 @@ from pathlib import Path
 
 import pytest
 from tests.rigs.cli import Cli
-from tests.rigs.measured import measure
-from tests.rigs.plans import RUN_IDS, make_plan, make_step, run_fio, save_plan
+from tests.rigs.measured import recorded
+from tests.rigs.plans import RUN_IDS, make_plan, make_step, run_fio
 
-from diskbench.store import archive
 from diskbench.store.database import open_database
 from diskbench.store.evidence import open_evidence
 from diskbench.store.finish import finish_run
@@ -30,10 +29,8 @@ def cli(user: Cli, tmp_path: Path) -> Cli:
     engine, evidence = open_database(url), open_evidence(kept)
     step = make_step(0, name="x.php")
     plan = make_plan(RUN_IDS[:1], steps=(step,))
-    save_plan(engine, plan, evidence.url)
-    archive.write_plan(evidence, plan)
     files = run_fio(tmp_path / "fio", step) | dict.fromkeys(HOSTILE, RUNS)
-    measure(engine, evidence, plan, 0, [(step, files)])
+    recorded(engine, evidence, plan, [(step, files)])
     finish_run(engine, evidence, plan, 0, "done", None)
     engine.dispose()
     user.extra_env |= {"DISKBENCH_DATABASE_URL": url, "DISKBENCH_EVIDENCE_URL": kept}
@@ -48,7 +45,7 @@ def published(cli: Cli) -> list[str]:
     return sorted(str(path.relative_to(site)) for path in files)
 
 
-def test_what_a_host_leaves_is_not_run_by_a_reader(cli: Cli) -> None:
+def test_what_a_host_leaves_is_not_run_by_a_reader(cli):
     """28 files that browsers or servers run or obey are in a step's folder: the site has none."""
     names = published(cli)
     assert [name for name in names if not SAFE.fullmatch(name)] == []
@@ -58,7 +55,7 @@ def test_what_a_host_leaves_is_not_run_by_a_reader(cli: Cli) -> None:
     assert not [name for name in last if name.startswith("robots")]
 
 
-def test_what_was_put_beside_the_evidence_is_not_published(cli: Cli) -> None:
+def test_what_was_put_beside_the_evidence_is_not_published(cli):
     """Files and links put beside those of a run, and a recorded file that was changed."""
     before = published(cli)
     (run,) = (cli.home / "kept/runs").iterdir()
@@ -77,14 +74,11 @@ def test_what_was_put_beside_the_evidence_is_not_published(cli: Cli) -> None:
     assert set(after) <= set(before)
 
 
-@pytest.mark.parametrize(
-    "name",
-    [
-        *("x.svg", "x.php.json", "index.html", "a\tb.json", ".htaccess.json"),
-        *("ü<script>.json", "-.json"),
-    ],
-)
-def test_an_imported_file_is_published_as_text(user: Cli, name: str) -> None:
+NAMES = ["x.svg", "x.php.json", "index.html", "a\tb.json", ".htaccess.json", "ü<script>.json"]
+
+
+@pytest.mark.parametrize("name", [*NAMES, "-.json"])
+def test_an_imported_file_is_published_as_text(user, name):
     """A file is imported whose name has the endings of a page, control characters, or both."""
     case = Path(__file__).parents[1] / "cases/imported/gobonniego-1.0.9.json"
     (user.home / name).write_bytes(case.read_bytes())
@@ -94,7 +88,7 @@ def test_an_imported_file_is_published_as_text(user: Cli, name: str) -> None:
     assert [one for one in names if not SAFE.fullmatch(one)] == []
 
 
-def test_every_page_has_a_policy(cli: Cli) -> None:
+def test_every_page_has_a_policy(cli):
     """Every page of a site and a report forbids all scripts but its own and all requests."""
     published(cli)
     cli.called("report", "last", "-o", "page.html")

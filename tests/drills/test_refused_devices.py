@@ -7,8 +7,9 @@ import os
 import shutil
 import subprocess
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager, nullcontext
+from functools import partial
 from pathlib import Path
 
 import pytest
@@ -16,12 +17,12 @@ from tests.rigs import signatures
 from tests.rigs.cli import Cli
 from tests.rigs.disk_states import backing, exclusive, mounted, swap
 from tests.rigs.loops import MIB, Loop, attached, empty_image
+from tests.rigs.windows import path_without
 
 from diskbench.hosts.device import check_device, inspect
 from diskbench.hosts.local import LocalHost
 
 PROFILE = "[write]\nrw=write\nbs=64k\nsize=1m\n"
-Measure = Callable[..., subprocess.CompletedProcess[str]]
 State = Callable[[Loop], AbstractContextManager[object]]
 """Makes a loop device somebody's, for as long as it lasts."""
 
@@ -32,23 +33,15 @@ def image(tmp_path: Path) -> Path:
 
 
 @pytest.fixture
-def measure(user: Cli) -> Measure:
-    """`diskbench run` on a device with the identity that is typed: it is refused."""
+def refused(user: Cli) -> Callable[..., None]:
+    """`diskbench run` on a device with the identity that is typed is refused with these words."""
 
-    def run(device: str, typed: str, *more: str) -> subprocess.CompletedProcess[str]:
-        profile = user.home / "write.fio"
-        profile.write_text(PROFILE)
-        named = ("--device", device, "--destroy-data", typed)
-        return user.call_refused("run", *named, "--profile", str(profile), *more)
+    def run(words: str, device: str, typed: object, *more: str) -> None:
+        named = ("--device", device, "--destroy-data", str(typed))
+        done = user.refused("run", *named, "--profile", user.job(PROFILE), *more)
+        assert words in " ".join(done.stderr.split())
 
     return run
-
-
-def refused(done: subprocess.CompletedProcess[str], *words: str) -> None:
-    said = " ".join(done.stderr.split())
-    assert done.returncode == 2, done.stderr
-    assert "Traceback" not in said
-    assert all(word in said for word in words), said
 
 
 def digest(image: Path) -> str:
@@ -60,10 +53,13 @@ def run(*words: str) -> str:
     return subprocess.run(words, check=True, capture_output=True, text=True).stdout.strip()
 
 
-def written(*writers: Callable[[Path], object]) -> State:
+def written(*writers: Callable[[Path], object], by: Sequence[str] = ("true",)) -> State:
+    """By functions, and by a program of its owner's."""
+
     def made(disk: Loop) -> AbstractContextManager[object]:
         for write in writers:
             write(disk.image)
+        run(*by, disk.path)
         run("blockdev", "--flushbufs", disk.path)
         return nullcontext()
 
@@ -71,12 +67,7 @@ def written(*writers: Callable[[Path], object]) -> State:
 
 
 def formatted(*words: str) -> State:
-    def made(disk: Loop) -> AbstractContextManager[object]:
-        run(*words, disk.path)
-        run("blockdev", "--flushbufs", disk.path)
-        return nullcontext()
-
-    return made
+    return written(by=words)
 
 
 OWNERS = {
@@ -88,6 +79,7 @@ OWNERS = {
     "a bcache device": (signatures.write_bcache, "belongs to bcache"),
     "a LUKS volume": (signatures.write_luks, "is encrypted (LUKS)"),
 }
+HELD = "is held open by process"
 STATES: dict[str, tuple[State, str]] = {
     **{name: (written(write), words) for name, (write, words) in OWNERS.items()},
     "a pool, a table and a volume at once": (
@@ -100,35 +92,30 @@ STATES: dict[str, tuple[State, str]] = {
     "swap space": (formatted("mkswap"), "swap"),
     "mounted": (lambda d: mounted(d.path, d.image.parent / "mounted here"), "is mounted on"),
     "swap in use": (lambda d: swap(d.path), "is in use as swap"),
-    "open to read": (lambda d: exclusive(d.path, os.O_RDONLY), "is held open by process"),
-    "open exclusively": (lambda d: exclusive(d.path), "is held open by process"),
-    "open to write": (
-        lambda d: exclusive(d.path, os.O_RDWR | os.O_EXCL),
-        "is held open by process",
-    ),
+    "open to read": (lambda d: exclusive(d.path, os.O_RDONLY), HELD),
+    "open exclusively": (lambda d: exclusive(d.path), HELD),
+    "open to write": (lambda d: exclusive(d.path, os.O_RDWR | os.O_EXCL), HELD),
     "below another device": (lambda d: backing(d.path), "is the backing device of"),
 }
 
 
 @pytest.mark.parametrize("state", STATES)
-def test_a_device_that_belongs_to_somebody_is_refused(
-    measure: Measure, image: Path, state: str
-) -> None:
+def test_a_device_that_belongs_to_somebody_is_refused(refused, image, state):
     """Its identity is typed correctly, also by a link: not a byte changed, and it stays in use."""
     make, words = STATES[state]
     with attached(image) as disk, make(disk):
         link = image.with_name("by-id")
         link.symlink_to(disk.path)
         before = digest(image)
-        refused(measure(disk.path, str(image)), words)
-        refused(measure(str(link), str(image), "--filesystem", "ext4"), words)
+        refused(words, disk.path, image)
+        refused(words, str(link), image, "--filesystem", "ext4")
         assert digest(image) == before
 
 
 COPIES: dict[str, tuple[Callable[[Path], object], str]] = {
     "btrfs at 64 MiB": (signatures.write_btrfs_copy, "copy of a superblock of btrfs at 64 MiB"),
     "btrfs at 256 GiB": (
-        lambda image: signatures.write_btrfs_copy(image, 2**38),
+        partial(signatures.write_btrfs_copy, at=2**38),
         "copy of a superblock of btrfs at 256 GiB",
     ),
     "f2fs": (signatures.write_f2fs_copy, "copy of a superblock of f2fs"),
@@ -136,31 +123,26 @@ COPIES: dict[str, tuple[Callable[[Path], object], str]] = {
     "MD 0.90": (signatures.write_old_md, "belongs to a software RAID"),
     "MD 1.0": (signatures.write_md_at_end, "belongs to a software RAID"),
     "LUKS2": (signatures.write_second_luks, "is encrypted (LUKS)"),
-} | {
-    f"ZFS's label {n}": (
-        lambda image, n=n: signatures.write_zfs_label(image, n),
-        "belongs to a ZFS pool",
-    )
-    for n in range(4)
 }
+for n in range(4):
+    write = partial(signatures.write_zfs_label, label=n)
+    COPIES[f"ZFS's label {n}"] = write, "belongs to a ZFS pool"
 
 
 @pytest.mark.parametrize("owner", COPIES)
-def test_a_device_with_a_copy_of_its_owners_mark_alone_is_refused(
-    measure: Measure, image: Path, owner: str
-) -> None:
+def test_a_device_with_a_copy_of_its_owners_mark_alone_is_refused(refused, image, owner):
     """300 GiB begin empty, and have one copy of a superblock, label or table somewhere else."""
     write, words = COPIES[owner]
     os.truncate(image, 300 * 2**30)
     write(image)
     taken = image.stat().st_blocks
     with attached(image) as disk:
-        refused(measure(disk.path, str(image)), words)
+        refused(words, disk.path, image)
     assert image.stat().st_blocks == taken
 
 
 @pytest.mark.parametrize("kind", ["fresh", "wiped ext4", "wiped xfs", "a copy moved elsewhere"])
-def test_a_device_without_an_owner_is_not_refused(image: Path, kind: str) -> None:
+def test_a_device_without_an_owner_is_not_refused(image, kind):
     """It is fresh, was wiped, or has a btrfs copy at an offset that btrfs does not use."""
     os.truncate(image, 512 * MIB)
     if kind == "a copy moved elsewhere":  # as in a dump of another disk that was written here
@@ -215,8 +197,8 @@ except TargetRefused as error:
     ids=["exclusively", "exclusively to write", "reads", "idle"],
 )
 def test_a_device_that_is_held_outside_the_pid_namespace_is_not_taken_for_free(
-    image: Path, holder: str, words: str
-) -> None:
+    image, holder, words
+):
     """A process that diskbench cannot see holds it exclusively, reads it, or has it open idly."""
     with attached(image) as disk:
         process = subprocess.Popen(
@@ -239,14 +221,12 @@ def test_a_device_that_is_held_outside_the_pid_namespace_is_not_taken_for_free(
 
 
 @pytest.mark.parametrize("typed", ["", " ", "{path}", "{name}", "{half}", "{other}", "yes", "*"])
-def test_an_identity_that_is_not_the_devices_own_is_refused(
-    measure: Measure, image: Path, tmp_path: Path, typed: str
-) -> None:
+def test_an_identity_that_is_not_the_devices_own_is_refused(refused, image, tmp_path, typed):
     """What is typed is empty, the path, a part of the identity, or another device's."""
     other = empty_image(tmp_path / "other.img")
     with attached(image) as disk, attached(other):
         words = {"path": disk.path, "name": image.name, "half": str(image)[:-2], "other": other}
-        refused(measure(disk.path, typed.format(**words)))
+        refused("", disk.path, typed.format(**words))
     assert image.stat().st_blocks == other.stat().st_blocks == 0
 
 
@@ -267,24 +247,17 @@ def root_disk() -> str:
         ("no tools", "could not be examined"),
     ],
 )
-def test_a_device_unfit_to_measure_is_refused(
-    user: Cli, measure: Measure, image: Path, tmp_path: Path, kind: str, words: str
-) -> None:
+def test_a_device_unfit_to_measure_is_refused(user, refused, image, tmp_path, kind, words):
     """It is read-only, empty, too small, no block device, the root disk, or there are no tools."""
     if kind == "size 0":
         os.truncate(image, 0)
     if kind == "no tools":
         tools = tmp_path / "bin"
-        tools.mkdir()
-        for folder in ("/usr/bin", "/bin", "/usr/sbin", "/sbin"):
-            for tool in Path(folder).iterdir():
-                if tool.name not in {"blkid", "wipefs"} and not (tools / tool.name).exists():
-                    (tools / tool.name).symlink_to(tool)
-        user.extra_env["PATH"] = str(tools)
+        user.extra_env["PATH"] = path_without(tools, "blkid", "wipefs")
         assert shutil.which("blkid", path=str(tools)) is None
     paths = {"a character device": "/dev/null", "a file": str(image), "the root disk": root_disk()}
     with attached(image, *(["-r"] if kind == "read-only" else [])) as disk:
         more = ("--size", "1") if kind == "too small" else ()
-        typed = "x" if kind == "the root disk" else str(image)
-        refused(measure(paths.get(kind, disk.path), typed, *more), words)
+        typed = "x" if kind == "the root disk" else image
+        refused(words, paths.get(kind, disk.path), typed, *more)
     assert image.stat().st_blocks == 0

@@ -10,8 +10,9 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from tests.rigs import waiting
 from tests.rigs.ailing import Ailing, ailing_host, reached_by_ssh
-from tests.rigs.cli import WRITE_THEN_READ, Cli, a_user, merged_rows
+from tests.rigs.cli import Cli, a_user, merged_rows
 from tests.rigs.loops import attached, empty_image
 from tests.rigs.waiting import until
 
@@ -37,9 +38,8 @@ def run(user: Cli, target: Path) -> Iterator[Any]:
     started: list[subprocess.Popen[str]] = []
 
     def start(*more: str, seconds: int = 60) -> subprocess.Popen[str]:
-        profile = user.home / "mine.fio"
-        profile.write_text(WRITE_THEN_READ.format(seconds=seconds))
-        process = user.start("run", "--path", str(target), "--profile", str(profile), *more)
+        job = user.job(seconds=seconds)
+        process = user.start("run", "--path", str(target), "--profile", job, *more)
         started.append(process)
         return process
 
@@ -54,10 +54,8 @@ def run(user: Cli, target: Path) -> Iterator[Any]:
 @pytest.fixture
 def run_on_disk(user: Cli, tmp_path: Path) -> Iterator[Any]:
     with attached(empty_image(tmp_path / "disk.img", 64)) as disk:
-        profile = user.home / "mine.fio"
-        profile.write_text(WRITE_THEN_READ.format(seconds=60))
         words = ("--device", disk.path, "--destroy-data", str(disk.image), "--filesystem", "ext4")
-        yield lambda: user.start("run", *words, "--profile", str(profile))
+        yield lambda: user.start("run", *words, "--profile", user.job(seconds=60))
 
 
 def runs(user: Cli) -> list[Any]:
@@ -93,9 +91,13 @@ def is_measuring(target: Path) -> bool:
     return "\t" in live_of(target)
 
 
-def ended(process: subprocess.Popen[str]) -> tuple[int, str]:
-    _, said = process.communicate(timeout=HURRY_S)
-    return process.returncode, said
+def ended(process: subprocess.Popen[str], code: int) -> str:
+    return waiting.ended(process, code, HURRY_S)
+
+
+def is_over(host: Ailing, target: Path) -> bool:
+    """Whether fio was started, or the unit waited for its permission for three seconds."""
+    return host.fio_starts > 0 or live_of(target, "000-write").count("? ") >= 3
 
 
 def gone(user: Cli) -> bool:
@@ -105,18 +107,17 @@ def gone(user: Cli) -> bool:
 @pytest.mark.parametrize("stage", ["sync", "head"])
 @pytest.mark.parametrize("how", ["SIGINT", "SIGTERM", "cancel"])
 def test_a_stop_before_the_first_line_of_fio_keeps_fio_from_starting(
-    host: Ailing, user: Cli, target: Path, run: Any, stage: str, how: str
-) -> None:
+    host, user, target, run, stage, how
+):
     """SIGINT, SIGTERM or 'diskbench cancel' while the first step's sync, or its canary, waits."""
     host.hold(stage)
     process = run()
     until(lambda: host.has_begun(stage))
     if how == "cancel":
-        assert user.run("cancel", the_run(user)["run_id"]).returncode == 0
+        user.done("cancel", the_run(user)["run_id"])
     else:
         process.send_signal(signal.Signals[how])
-    code, said = ended(process)
-    assert code == 130, said
+    said = ended(process, 130)
     assert "broke" not in said
     host.release(stage)
     assert host.fio_starts == 0
@@ -127,8 +128,8 @@ def test_a_stop_before_the_first_line_of_fio_keeps_fio_from_starting(
 
 
 def test_fio_does_not_start_after_a_stop_that_could_not_be_delivered(
-    host: Ailing, user: Cli, target: Path, tmp_path: Path, run: Any
-) -> None:
+    host, user, target, tmp_path, run
+):
     """The connection is refused while sync waits, then SIGINT; sync ends after the command."""
     host.hold("sync")
     with reached_by_ssh(host, user, tmp_path / "sshd") as proxy:
@@ -136,12 +137,11 @@ def test_fio_does_not_start_after_a_stop_that_could_not_be_delivered(
         until(lambda: host.has_begun("sync"))
         proxy.refuse()
         process.send_signal(signal.SIGINT)
-        code, said = ended(process)
-        assert code == 130, said
+        said = ended(process, 130)
         assert "could not be asked to stop" in said
         assert "a fio that waits does not start" in said
         host.release("sync")
-        until(lambda: host.fio_starts > 0 or live_of(target, "000-write").count("? ") >= 3)
+        until(lambda: is_over(host, target))
         assert host.fio_starts == 0
         proxy.heal()
         done = user.run("gc", the_run(user)["trial_id"])
@@ -151,30 +151,18 @@ def test_fio_does_not_start_after_a_stop_that_could_not_be_delivered(
 
 
 @pytest.mark.parametrize("how", ["SIGKILL", "twice"])
-def test_fio_does_not_start_after_its_command_was_killed(
-    host: Ailing, user: Cli, target: Path, run: Any, how: str
-) -> None:
+def test_fio_does_not_start_after_its_command_was_killed(host, user, target, run, how):
     """SIGKILL, or a second Ctrl-C at once, while sync waits; then resume."""
     host.hold("sync")
     process = run(seconds=1)
     until(lambda: host.has_begun("sync"))
-    if how == "SIGKILL":
-        process.kill()
-    else:
-        process.send_signal(signal.SIGINT)
-        process.send_signal(signal.SIGINT)
-    ended(process)
+    for _ in range(1 if how == "SIGKILL" else 2):
+        process.send_signal(signal.SIGKILL if how == "SIGKILL" else signal.SIGINT)
+    process.communicate(timeout=HURRY_S)
     host.release("sync")
     step = step_of(target, "000-write")
     if step.exists():
-        over = step / "exit"
-        until(
-            lambda: (
-                host.fio_starts > 0
-                or over.exists()
-                or live_of(target, "000-write").count("? ") >= 3
-            )
-        )
+        until(lambda: (step / "exit").exists() or is_over(host, target))
     assert host.fio_starts == 0
     resumed = user.run("resume")
     if how == "SIGKILL":
@@ -186,17 +174,15 @@ def test_fio_does_not_start_after_its_command_was_killed(
     assert list(target.iterdir()) == []
 
 
-def test_a_deadline_arrives_before_the_first_line_of_fio(
-    host: Ailing, user: Cli, target: Path
-) -> None:
+def test_a_deadline_arrives_before_the_first_line_of_fio(host, user, target):
     """A cell passes max_cell_time while sync waits: it fails, and not because a user stopped it."""
     host.hold("sync")
-    (user.home / "mine.fio").write_text(WRITE_THEN_READ.format(seconds=1))
-    (user.home / "matrix.yaml").write_text(
+    matrix = user.job(
         "name: m\nlimits: {max_cell_time: 4s}\n"
-        f"defaults: {{provider: local, path: {target}, profile: ./mine.fio}}\n"
+        f"defaults: {{provider: local, path: {target}, profile: {user.job()}}}\n",
+        "matrix.yaml",
     )
-    done = user.run("matrix", "run", "matrix.yaml")
+    done = user.run("matrix", "run", matrix)
     assert done.returncode == 1, done.stderr
     assert "max_cell_time" in done.stderr + done.stdout
     assert "by the user" not in str(the_run(user))
@@ -204,24 +190,19 @@ def test_a_deadline_arrives_before_the_first_line_of_fio(
     host.release("sync")
 
 
-def test_a_stop_while_the_filesystem_is_made_ends_mkfs(
-    host: Ailing, user: Cli, run_on_disk: Any
-) -> None:
+def test_a_stop_while_the_filesystem_is_made_ends_mkfs(host, user, run_on_disk):
     """SIGINT while mkfs runs on its disk: the run ends as interrupted (130), the disk is free."""
     host.hold("mkfs.ext4")
     process = run_on_disk()
     until(lambda: host.has_begun("mkfs.ext4"))
     process.send_signal(signal.SIGINT)
-    code, said = ended(process)
-    assert code == 130, said
+    ended(process, 130)
     assert host.fio_starts == 0
     assert gone(user)
 
 
 @pytest.mark.parametrize("whom", ["unit", "all"])
-def test_a_signal_on_the_host_is_not_the_users(
-    user: Cli, target: Path, run: Any, whom: str
-) -> None:
+def test_a_signal_on_the_host_is_not_the_users(user, target, run, whom):
     """SIGTERM to a step's unit on the host, or to all of its processes: the run fails (1)."""
     process = run()
     until(lambda: is_measuring(target))
@@ -232,8 +213,7 @@ def test_a_signal_on_the_host_is_not_the_users(
         os.kill(fio, signal.SIGTERM)
     else:
         os.kill(unit, signal.SIGTERM)
-    code, said = ended(process)
-    assert code == 1, said
+    said = ended(process, 1)
     assert "ended by signal 15 (SIGTERM)" in said
     assert "the machine was not restarted" in said
     if whom == "unit":
@@ -242,9 +222,7 @@ def test_a_signal_on_the_host_is_not_the_users(
 
 
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGKILL])
-def test_a_restart_of_the_host_is_reported_as_one(
-    host: Ailing, user: Cli, target: Path, tmp_path: Path, run: Any, number: signal.Signals
-) -> None:
+def test_a_restart_of_the_host_is_reported_as_one(host, user, target, tmp_path, run, number):
     """The host restarts while fio runs: orderly (SIGTERM), or all at once (SIGKILL)."""
     with reached_by_ssh(host, user, tmp_path / "sshd") as proxy:
         process = run("--provider", "ssh", "--host", "box")
@@ -255,46 +233,38 @@ def test_a_restart_of_the_host_is_reported_as_one(
         until(lambda: not Path(f"/proc/{unit}").exists())
         host.restart()
         proxy.heal()
-        code, said = ended(process)
-    assert code == 1, said
+        said = ended(process, 1)
     assert "boot id changed" in said
     assert ("signal 15" in said) == (number == signal.SIGTERM)
     assert the_run(user)["state"] == "failed"
 
 
-def test_the_end_of_fio_is_reported_with_its_cause(host: Ailing, user: Cli, run: Any) -> None:
+def test_the_end_of_fio_is_reported_with_its_cause(host, user, run):
     """Another process kills fio; what else ends a fio: tests/unit/fio/test_recorded.py."""
     host.fio_does("kill -KILL $$")
-    code, said = ended(run(seconds=1))
-    assert code == 1, said
-    assert "fio was ended by signal 9 on the host" in said
+    assert "fio was ended by signal 9 on the host" in ended(run(seconds=1), 1)
     assert the_run(user)["state"] == "failed"
 
 
 def test_a_fio_that_the_kernel_killed_for_its_memory_is_reported_as_that(
-    host: Ailing, user: Cli, target: Path, tmp_path: Path, run: Any
-) -> None:
+    host, user, target, tmp_path, run
+):
     """The kernel kills fio, and the host's own count of such kills goes up."""
     with reached_by_ssh(host, user, tmp_path / "sshd"):
         process = run("--provider", "ssh", "--host", "box")
         until(lambda: is_measuring(target))
         host.run_out_of_memory()
         os.kill(fio_of(target), signal.SIGKILL)
-        code, said = ended(process)
-    assert code == 1, said
-    assert "out of memory, the kernel killed 1 process" in said
+        assert "out of memory, the kernel killed 1 process" in ended(process, 1)
 
 
 @pytest.mark.parametrize("moved", [-7200, 7200])
-def test_a_clock_that_is_moved_changes_no_duration(
-    host: Ailing, user: Cli, target: Path, run: Any, moved: int
-) -> None:
+def test_a_clock_that_is_moved_changes_no_duration(host, user, target, run, moved):
     """The clock of the host is set back or forward by two hours while fio runs: it is said."""
     process = run("--timing", seconds=4)
     until(lambda: is_measuring(target))
     host.move_clock(moved)
-    code, said = ended(process)
-    assert code == 0, said
+    said = ended(process, 0)
     step = the_run(user)["steps"][1]
     began, over = (datetime.fromisoformat(step[at]) for at in ("started_at", "finished_at"))
     assert 4 <= (over - began).total_seconds() < HURRY_S

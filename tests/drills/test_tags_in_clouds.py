@@ -10,11 +10,14 @@ from tests.cloud.conftest import aws, aws_server, azure, azure_server
 from tests.cloud.eager import AWS
 from tests.cloud.rented import REGION, ZONE, Aws
 from tests.cloud.rented_azure import REGION as AZURE_REGION
-from tests.cloud.rented_azure import Azure
+from tests.contract.azure_cloud import AzureCloud
 from tests.rigs.cli import Cli, a_user
 
 from diskbench.errors import ReleaseFailed
-from diskbench.model.rental import Scope
+from diskbench.model.rental import Scope, Which
+from diskbench.providers.aws.client import AwsSessions
+from diskbench.providers.aws.cloud import AWSProvider
+from diskbench.providers.aws.leases import inventory
 
 __all__ = ["aws", "aws_server", "azure", "azure_server"]
 
@@ -23,9 +26,7 @@ ONE = "01kq8z6rj0aaaaaaaaaaaaaaa1"
 
 @pytest.fixture
 def user(aws: Aws, tmp_path: Path) -> Cli:
-    made = a_user(tmp_path)
-    made.extra_env = {**aws.env, "DISKBENCH_OWNER": "alice@desk"}
-    return made
+    return a_user(tmp_path, **aws.env, DISKBENCH_OWNER="alice@desk")
 
 
 def volume(aws: Aws) -> str:
@@ -49,12 +50,8 @@ def gc(user: Cli, aws: Aws, *words: str) -> Any:
     return user.run("gc", *place, *words, timeout_s=600)
 
 
-def test_the_recorded_id_distinguishes_a_copy_of_every_tag(
-    aws: Aws, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
-) -> None:
+def test_the_recorded_id_distinguishes_a_copy_of_every_tag(aws, tmp_path, monkeypatch, caplog):
     """A volume has all tags of a lease's disk, also its Name, and its run gives the lease back."""
-    from diskbench.providers.aws.cloud import AWSProvider
-
     for name, value in aws.env.items():
         monkeypatch.setenv(name, value)
     monkeypatch.setenv("XDG_DATA_HOME", str(tmp_path))
@@ -67,9 +64,7 @@ def test_the_recorded_id_distinguishes_a_copy_of_every_tag(
     assert "not made by diskbench" in caplog.text
 
 
-def test_snapshots_and_images_with_our_tags_are_listed_and_outlive_gc_on_aws(
-    user: Cli, aws: Aws
-) -> None:
+def test_snapshots_and_images_with_our_tags_are_listed_and_outlive_gc_on_aws(user, aws):
     """A backup service copied all tags of an expired lease's disk; full ids delete its own."""
     ec2, ours = aws.client(), volume(aws)
     carried = ec2.describe_volumes(VolumeIds=[ours])["Volumes"][0]["Tags"]
@@ -97,22 +92,15 @@ def test_snapshots_and_images_with_our_tags_are_listed_and_outlive_gc_on_aws(
     assert ec2.describe_images(**mine)["Images"] == []
 
 
-def test_a_group_that_copied_our_tags_is_not_adopted(
-    aws: Aws, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_group_that_copied_our_tags_is_not_adopted(aws, monkeypatch):
     """A security group of another name has a lease's tags while the lease is rented."""
-    from diskbench.model.rental import Which
-    from diskbench.providers.aws.client import AwsSessions
-    from diskbench.providers.aws.leases import inventory
-
     for name, value in aws.env.items():
         monkeypatch.setenv(name, value)
     tags = [{"Key": "diskbench-lease", "Value": ONE}]
     tags += [{"Key": "Name", "Value": f"diskbench-{ONE}-group"}]
+    tagged = [{"ResourceType": "security-group", "Tags": tags}]
     made = aws.client().create_security_group(
-        GroupName="prod-web",
-        Description="open to all",
-        TagSpecifications=[{"ResourceType": "security-group", "Tags": tags}],
+        GroupName="prod-web", Description="open to all", TagSpecifications=tagged
     )
     scope = Scope(provider="aws", region=REGION, endpoint=aws.endpoint)
     found = inventory(AwsSessions().of_scope(scope, AWS).edge("ec2", AWS), Which(ONE))
@@ -120,18 +108,12 @@ def test_a_group_that_copied_our_tags_is_not_adopted(
     assert found.others == (f"security-group {made['GroupId']}",)
 
 
-def test_a_group_that_holds_a_disk_of_others_is_not_deleted(
-    azure: Azure, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_group_that_holds_a_disk_of_others_is_not_deleted(azure, tmp_path, monkeypatch):
     """Another user's disk is in the resource group of a lease that is given back: exit 3."""
-    from tests.contract.azure_cloud import AzureCloud
-
     cloud = AzureCloud(azure, monkeypatch, tmp_path)
     cloud.add_leftover(ONE)
-    body = {
-        "location": AZURE_REGION,
-        "properties": {"creationData": {"createOption": "Empty"}, "diskSizeGB": 1},
-    }
+    empty = {"creationData": {"createOption": "Empty"}, "diskSizeGB": 1}
+    body = {"location": AZURE_REGION, "properties": empty}
     disks = azure.compute.disks
     disks.begin_create_or_update(f"diskbench-{ONE}", "prod-database", body).result()
     scope = Scope(provider="azure", region=AZURE_REGION, endpoint=azure.endpoint)

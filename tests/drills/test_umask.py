@@ -5,10 +5,10 @@ import stat
 from pathlib import Path
 
 import pytest
-from tests.rigs.cli import WRITE_THEN_READ, Cli
+from tests.rigs.cli import Cli
+from tests.rigs.waiting import ended
 
 GOBONNIEGO = Path(__file__).parents[1] / "cases/imported/gobonniego-1.0.9.json"
-UMASKS = pytest.mark.parametrize("umask", [0o000, 0o022, 0o077], ids=["000", "022", "077"])
 
 
 def open_to_others(*tops: Path) -> list[str]:
@@ -24,28 +24,22 @@ def open_to_others(*tops: Path) -> list[str]:
     return found
 
 
-def done(user: Cli, umask: int, *words: str) -> str:
-    process = user.start(*words, umask=umask)
-    out, err = process.communicate(timeout=240)
-    assert process.returncode == 0, err
-    return str(out)
+def done(user: Cli, umask: int, line: str) -> None:
+    ended(user.start(*line.split(), umask=umask))
 
 
-@UMASKS
-def test_what_a_run_leaves_is_for_its_owner_alone(user: Cli, target: Path, umask: int) -> None:
+@pytest.mark.parametrize("umask", [0o000, 0o022, 0o077], ids=["000", "022", "077"])
+def test_what_a_run_leaves_is_for_its_owner_alone(user, target, umask):
     """Umask 000, 022 or 077; runs, a matrix, an import, a prune and a report: 700 and 600."""
-    mine = user.home / "mine.fio"
-    mine.write_text(WRITE_THEN_READ.format(seconds=1))
+    measured = f"--path {target} --profile {user.job()}"
     shutil.copy(GOBONNIEGO, user.home / "theirs.json")
-    (user.home / "m.yaml").write_text(
-        f"name: m\ndefaults: {{provider: local, path: {target}, profile: ./mine.fio}}\n"
-    )
-    done(user, umask, "run", "--path", str(target), "--profile", str(mine))
-    done(user, umask, "run", "--detach", "--path", str(target), "--profile", str(mine))
-    done(user, umask, "matrix", "run", "m.yaml")
-    done(user, umask, "results", "import", "theirs.json")
-    done(user, umask, "results", "show", "last")
-    done(user, umask, "results", "prune", "--keep", "0s", "-y")
+    cell = f"{{provider: local, path: {target}, profile: ./mine.fio}}"
+    user.job(f"name: m\ndefaults: {cell}\n", "m.yaml")
+    for line in (
+        *(f"run {measured}", f"run --detach {measured}", "matrix run m.yaml"),
+        *("results import theirs.json", "results show last", "results prune --keep 0s -y"),
+    ):
+        done(user, umask, line)
     tops = [path for path in user.home.iterdir() if path.name.startswith(".")]
     assert (user.home / ".local/share/diskbench/evidence/runs").is_dir()
     assert open_to_others(*tops) == []
@@ -53,12 +47,12 @@ def test_what_a_run_leaves_is_for_its_owner_alone(user: Cli, target: Path, umask
 
 
 @pytest.mark.parametrize("umask", [0o022, 0o077], ids=["022", "077"])
-def test_pages_follow_the_umask(user: Cli, umask: int) -> None:
+def test_pages_follow_the_umask(user, umask):
     """Umask 022 or 077 when a site and a report are written: pages are for readers."""
     shutil.copy(GOBONNIEGO, user.home / "theirs.json")
-    done(user, umask, "results", "import", "theirs.json")
-    done(user, umask, "publish", "site", "--with-evidence", "-q")
-    done(user, umask, "report", "last", "-o", "page.html")
+    done(user, umask, "results import theirs.json")
+    done(user, umask, "publish site --with-evidence -q")
+    done(user, umask, "report last -o page.html")
     modes = {
         stat.S_IMODE(path.stat().st_mode)
         for path in (user.home / "site").rglob("*")

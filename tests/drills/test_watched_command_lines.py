@@ -8,8 +8,7 @@ import pytest
 from tests.cloud.conftest import aws as aws
 from tests.cloud.conftest import aws_server as aws_server
 from tests.cloud.eager import __file__ as eager
-from tests.cloud.rented import REGION, Aws
-from tests.rigs.chaos import Chaos
+from tests.cloud.rented import REGION
 from tests.rigs.cli import Cli
 from tests.rigs.postgres import running_postgres
 
@@ -18,6 +17,7 @@ JOB = "[a]\nrw=write\nsize=256k\nbs=64k\ndirect=1\nioengine=psync\n"
 SECRET = "c2VjcmV0LW9mLXRoZS13b3JrZXJzLXdoaWNoLWlzLWxvbmctZW5vdWdo"  # noqa: S105
 PASSWORD = "Passw0rdOfTheDatabase"  # noqa: S105
 KEY, TOKEN = "wJalrSecretAccessKeyOfSomebody", "FwoGSessionTokenOfSomebody"
+KEYS = {"DISKBENCH_SECRET": SECRET, "AWS_SECRET_ACCESS_KEY": KEY, "AWS_SESSION_TOKEN": TOKEN}
 SECRETS = (SECRET, PASSWORD, KEY, TOKEN, "PRIVATE KEY", "#cloud-config", "I2Nsb3VkLWNvbmZpZ")
 """The last is how `#cloud-config` begins in base64: the user data of a machine holds its key."""
 
@@ -53,31 +53,18 @@ def nothing_told(user: Watched, said: str, at_least: int) -> None:
         assert [path for path in kept if secret.encode() in path.read_bytes()] == []
 
 
-def test_no_command_of_controller_or_host_holds_a_secret(chaos: Chaos, url: str) -> None:
+def test_no_command_of_controller_or_host_holds_a_secret(chaos, url):
     """A rental in the lab with secrets of three kinds; strace records every command."""
-    profile = chaos.user.home / "mine.fio"
-    profile.write_text(JOB)
-    secrets = {
-        "DISKBENCH_DATABASE_URL": url, "DISKBENCH_SECRET": SECRET,
-        "AWS_SECRET_ACCESS_KEY": KEY, "AWS_SESSION_TOKEN": TOKEN,
-    }  # fmt: skip
-    user = Watched(chaos.user.home, chaos.user.extra_env | secrets)
+    user = Watched(chaos.user.home, chaos.user.extra_env | KEYS | {"DISKBENCH_DATABASE_URL": url})
     words = ("run", "--provider", "lab", "--disk", "gp2", "--size", "1")
-    done = user.done("-v", *words, "--profile", str(profile), timeout_s=280)
+    done = user.done("-v", *words, "--profile", user.job(JOB), timeout_s=280)
     nothing_told(user, done.stdout + done.stderr, at_least=100)
 
 
-def test_no_command_of_a_controller_that_rents_holds_a_secret(
-    aws: Aws, user: Cli, tmp_path: Path
-) -> None:
+def test_no_command_of_a_controller_that_rents_holds_a_secret(aws, user):
     """A rental in an emulated AWS with secrets and tokens; strace records every command."""
-    profile = tmp_path / "mine.fio"
-    profile.write_text(JOB)
-    secrets = {
-        "DISKBENCH_SECRET": SECRET, "AWS_SECRET_ACCESS_KEY": KEY, "AWS_SESSION_TOKEN": TOKEN,
-    }  # fmt: skip
-    watched = Watched(user.home, aws.env | secrets, (eager,))
+    watched = Watched(user.home, aws.env | KEYS, (eager,))
     where = ("--provider", "aws", "--region", REGION, "--endpoint-url", aws.endpoint)
-    words = ("run", *where, "--disk", "gp3", "--size", "4", "--profile", str(profile))
+    words = ("run", *where, "--disk", "gp3", "--size", "4", "--profile", user.job(JOB))
     done = watched.done("-v", *words, timeout_s=280)
     nothing_told(watched, done.stdout + done.stderr, at_least=2)

@@ -79,53 +79,30 @@ def ended(tmp_path_factory: pytest.TempPathFactory) -> AllEnded:
     texts |= {("field", name): matrix_with(text) for name, text in FIELDS.items()}
     lines = []
     for number, ((place, _), text) in enumerate(texts.items()):
-        file = user.home / f"{number}{'.fio.j2' if place == 'profile' else '.yaml'}"
-        file.write_text(text)
-        if place == "profile":
-            lines.append(("profiles", "validate", str(file)))
-        else:
-            lines.append(("matrix", "plan", str(file), "--offline"))
+        file = user.job(text, f"{number}{'.fio.j2' if place == 'profile' else '.yaml'}")
+        plan = ("matrix", "plan", file, "--offline")
+        lines.append(("profiles", "validate", file) if place == "profile" else plan)
+    (user.home / "binary").write_bytes(Path("/bin/sh").read_bytes())
+    (user.home / "directory").mkdir()
+    (user.home / "zero device").symlink_to("/dev/zero")
     for kind in KINDS:
-        path = user.home / kind
-        if kind == "binary":
-            path.write_bytes(Path("/bin/sh").read_bytes())
-        elif kind == "directory":
-            path.mkdir()
-        else:
-            path.symlink_to("/dev/zero")
+        path = str(user.home / kind)
         texts |= {("no text: matrix", kind): "", ("no text: profile", kind): ""}
-        lines += [("matrix", "plan", str(path)), ("profiles", "validate", str(path))]
+        lines += [("matrix", "plan", path), ("profiles", "validate", path)]
     return dict(zip(texts, limited(user, lines), strict=True))
 
 
-def refused(ended: Ended) -> None:
-    out, err = ended.stdout, ended.stderr
-    assert ended.returncode == 2, (ended.returncode, err[-2000:])
+PLACES = {"matrix": BOMBS, "profile": BOMBS, "field": FIELDS}
+PLACES |= {"no text: matrix": KINDS, "no text: profile": KINDS}
+
+
+@pytest.mark.parametrize(("place", "name"), [(one, name) for one in PLACES for name in PLACES[one]])
+def test_a_yaml_bomb_and_what_is_no_text_are_refused(ended, place, name):
+    """Aliases of aliases, nesting, endless numbers or objects as a matrix, in a field of one, and
+    as the front matter of a profile; a binary, a directory or an endless device: exit 2."""
+    found = ended[place, name]
+    out, err = found.stdout, found.stderr
+    assert found.returncode == 2, (found.returncode, err[-2000:])
     assert "Traceback" not in err
     assert len(err) < 50_000
     assert not any(one in out + err for one in ("\x07", "\x1b]", "\0"))
-
-
-@pytest.mark.parametrize("name", BOMBS)
-def test_a_matrix_that_is_a_yaml_bomb_is_refused(ended: AllEnded, name: str) -> None:
-    """Aliases of aliases, merge keys, nesting, endless numbers, objects: exit 2 with the line."""
-    refused(ended["matrix", name])
-
-
-@pytest.mark.parametrize("name", BOMBS)
-def test_a_profile_whose_front_matter_is_a_yaml_bomb_is_refused(ended: AllEnded, name: str) -> None:
-    """The front matter of a profile is such a YAML bomb: the same limits."""
-    refused(ended["profile", name])
-
-
-@pytest.mark.parametrize("name", FIELDS)
-def test_a_bomb_in_a_known_field_is_refused(ended: AllEnded, name: str) -> None:
-    """Bombs in fields that a matrix or profile has: labels, axes, parameters."""
-    refused(ended["field", name])
-
-
-@pytest.mark.parametrize("kind", KINDS)
-@pytest.mark.parametrize("command", ["matrix", "profile"])
-def test_a_file_that_is_not_text_is_refused(ended: AllEnded, kind: str, command: str) -> None:
-    """A matrix and a profile are a binary, a directory, an endless device: exit 2."""
-    refused(ended[f"no text: {command}", kind])

@@ -3,7 +3,6 @@ Its own commands come first on the PATH. Over SSH other files lie over the kerne
 /proc/vmstat, in a mount namespace."""
 
 import contextlib
-import os
 import shutil
 import uuid
 from collections.abc import Iterator
@@ -14,13 +13,14 @@ from tests.rigs.cli import Cli, over_ssh
 from tests.rigs.flaky_proxy import FlakyProxy, flaky_proxy
 from tests.rigs.shifted import clock_library
 from tests.rigs.sshd import running_sshd
+from tests.rigs.windows import first_on_path, program
 
-_WAITS = """#!/bin/sh
+_WAITS = """
 : >{place}/{name}.begun
 while [ -e {place}/{name}.held ]; do {sleep} 0.05; done
 exec {real} "$@"
 """
-_FIO = """#!/bin/sh
+_FIO = """
 unset LD_PRELOAD
 case "$*" in
     *job.fio*)
@@ -30,7 +30,7 @@ case "$*" in
 esac
 exec {real} "$@"
 """
-_PYTHON = """#!/bin/sh
+_PYTHON = """
 LD_PRELOAD={clock} SHIFTED_CLOCK_FILE={place}/moved exec {real} "$@"
 """
 _OVERLAID = """
@@ -49,7 +49,7 @@ class Ailing:
 
     @property
     def path(self) -> str:
-        return f"{self.place}/bin:{os.environ['PATH']}"
+        return first_on_path(self.place / "bin")
 
     def hold(self, name: str) -> None:
         (self.place / f"{name}.held").touch()
@@ -66,10 +66,8 @@ class Ailing:
 
     @property
     def fio_starts(self) -> int:
-        try:
-            return len((self.place / "fio.starts").read_text().splitlines())
-        except FileNotFoundError:
-            return 0
+        starts = self.place / "fio.starts"
+        return len(starts.read_text().splitlines()) if starts.exists() else 0
 
     def move_clock(self, seconds: int) -> None:
         """Move the time of day of its Python by so much, of what it was at first."""
@@ -88,18 +86,9 @@ class Ailing:
     def _command(self, name: str, text: str) -> None:
         real = shutil.which(name)
         assert real is not None
-        file = self.place / "bin" / name
-        file.parent.mkdir(exist_ok=True)
-        file.write_text(
-            text.format(
-                place=self.place,
-                name=name,
-                real=real,
-                sleep=shutil.which("sleep"),
-                clock=clock_library(),
-            )
-        )
-        file.chmod(0o755)
+        known = {"sleep": shutil.which("sleep"), "clock": clock_library()}
+        script = text.format(place=self.place, name=name, real=real, **known)
+        program(self.place / "bin" / name, script)
 
 
 def ailing_host(place: Path) -> Ailing:

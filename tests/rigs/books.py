@@ -35,16 +35,10 @@ class Books:
 
     @property
     def counts(self) -> dict[str, int]:
-        return {
-            "cells": self.cells,
-            "done": self.done,
-            "failed with reason": self.failed,
-            "rows": self.rows,
-            "without an end": len(self.unsettled),
-            "leaked": len(self.leaked),
-            "lost": len(self.lost),
-            "doubled": len(self.doubled),
-        }
+        ends = {"cells": self.cells, "done": self.done, "failed with reason": self.failed}
+        found = {"rows": self.rows, "without an end": len(self.unsettled)}
+        wrong = {"leaked": self.leaked, "lost": self.lost, "doubled": self.doubled}
+        return ends | found | {name: len(what) for name, what in wrong.items()}
 
     @property
     def wrong(self) -> tuple[str, ...]:

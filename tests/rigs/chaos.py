@@ -55,8 +55,10 @@ class Chaos:
         done = self.at(f"kill {moment}").run("matrix", *words)
         assert done.returncode == -9, f"it did not come to {moment!r}:\n{done.stderr}"
 
-    def resumed(self) -> None:
-        self.user.done("matrix", "resume")
+    def all_done(self, cells: int = 2, **where: Any) -> None:
+        """So many cells are done, and nothing is wrong."""
+        books = self.books(**where)
+        assert (books.cells, books.done, books.wrong) == (cells, cells, ())
 
     def cells(self) -> list[Any]:
         return [one["row"] for one in self.user.json("matrix", "status")["cells"]]

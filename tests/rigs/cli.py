@@ -53,9 +53,8 @@ def all_ended() -> Iterator[None]:
                 with suppress(ProcessLookupError):
                     os.killpg(process.pid, signal.SIGKILL)
             process.wait()
-            for pipe in (process.stdin, process.stdout, process.stderr):
-                if pipe is not None:
-                    pipe.close()
+            for pipe in filter(None, (process.stdin, process.stdout, process.stderr)):
+                pipe.close()
         del _started[before:]
 
 
@@ -116,16 +115,9 @@ class Cli:
         return [sys.executable, *self.program]
 
     def start(self, *args: str, **popen: Any) -> subprocess.Popen[str]:
-        process = subprocess.Popen(
-            [*self.command, *args],
-            env=self.env,
-            cwd=self.home,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.PIPE,
-            text=True,
-            start_new_session=True,
-            **popen,
-        )
+        pipe, own = subprocess.PIPE, {"env": self.env, "cwd": self.home, "start_new_session": True}
+        wanted = {"stdout": pipe, "stderr": pipe, "text": True} | own | popen
+        process = subprocess.Popen([*self.command, *args], **wanted)
         _started.append(process)
         return process
 
@@ -167,6 +159,18 @@ class Cli:
             code = main(list(args))
         return subprocess.CompletedProcess([*self.command, *args], code, out(), err())
 
+    def refused(self, *args: str, code: int = 2) -> subprocess.CompletedProcess[str]:
+        """`call_refused`, which must end with `code`, and with words."""
+        ended = self.call_refused(*args)
+        assert (ended.returncode, "Traceback" in ended.stderr) == (code, False), ended.stderr
+        return ended
+
+    def job(self, text: str = WRITE_THEN_READ, name: str = "mine.fio", *, seconds: int = 1) -> str:
+        """The path of a job file in the home; its `{seconds}` are filled in."""
+        path = self.home / name
+        path.write_text(text.replace("{seconds}", str(seconds)))
+        return str(path)
+
     def json(self, *args: str) -> Any:
         """The JSON document that `diskbench ARGS --output json` prints; it must end with 0."""
         looks = (
@@ -199,10 +203,10 @@ def printed(*args: str, code: int = 0) -> str:
     return done.stdout
 
 
-def a_user(tmp_path: Path) -> Cli:
+def a_user(tmp_path: Path, **env: str) -> Cli:
     home = tmp_path / "home"
     home.mkdir()
-    return Cli(home)
+    return Cli(home, env)
 
 
 def merged_rows(run: Any) -> list[Any]:

@@ -5,9 +5,9 @@ from zlib import crc32
 from tests.rigs.began import begin_run
 from tests.rigs.plans import make_plan, save_plan
 from tests.rigs.replicates import ulid
+from tests.rigs.runs import a_result, a_row
 
 from diskbench.model.options import RentSpec
-from diskbench.model.result import Measurement, StepResult
 from diskbench.model.spec import Step
 from diskbench.store import archive
 from diskbench.store.finish import finish_run
@@ -18,7 +18,7 @@ TIMES = ("2026-11-21T10:00:00+00:00", "2026-11-21T11:00:00+00:00")
 
 def coursed(
     database, evidence, series, *, number=0, campaign=0, disk="gp2", step="read", labels=(),
-    facts=None, lat_mean_ns=1e6, canaries=None, again=(), job="[x]\n", in_flight=None,
+    facts=None, canaries=None, again=(), job="[x]\n", in_flight=None,
     changed=lambda plan: plan,
 ):  # fmt: skip
     """One trial of a step of random reads of 4 KiB, `series` its IOPS by seconds; its row is fio's
@@ -30,31 +30,22 @@ def coursed(
     courses = (series, *again)
     run_ids = tuple(ulid(at_s + 1 + at, unique) for at in range(len(courses)))
     made = Step(index=0, name=step, job=job, expected_s=float(len(series)))
-    plan = make_plan(run_ids, labels=tuple(labels)).model_copy(
-        update={
-            "trial_id": ulid(at_s, unique),
-            "campaign_id": ulid(1_790_000_000 + campaign * 86_400, campaign),
-            "steps": (made,),
-        }
-    )
+    ids = {"trial_id": ulid(at_s, unique)}
+    ids |= {"campaign_id": ulid(1_790_000_000 + campaign * 86_400, campaign)}
+    plan = make_plan(run_ids, labels=tuple(labels), steps=(made,)).model_copy(update=ids)
     spec = RentSpec(disk=disk, size_gib=20, region="eu-central-1", instance_type="m7i.large")
     cell = {"provider": "aws", "address": None, "rent": spec, "replicate": number}
-    plan = plan.model_copy(
-        update={
-            "cell": plan.cell.model_copy(update=cell),
-            "facts": plan.facts.model_copy(update=facts or {}),
-        }
-    )
-    plan = changed(plan)
+    cell, seen = plan.cell.model_copy(update=cell), plan.facts.model_copy(update=facts or {})
+    plan = changed(plan.model_copy(update={"cell": cell, "facts": seen}))
     save_plan(database, plan, evidence.url)
     archive.write_plan(evidence, plan)
     for index, (run_id, values) in enumerate(zip(run_ids, courses, strict=True)):
-        _run(database, evidence, run_id, made, values, lat_mean_ns, canaries or (), in_flight)
+        _run(database, evidence, run_id, made, values, canaries or (), in_flight)
         finish_run(database, evidence, plan, index, "done", None)
     return plan.trial_id
 
 
-def _run(database, evidence, run_id, made, series, lat_mean_ns, canaries, in_flight):
+def _run(database, evidence, run_id, made, series, canaries, in_flight):
     columns = {"iops": series, "bw": [value * 4 for value in series]}
     if in_flight is not None:
         columns["lat"] = [in_flight * 1e9 / value for value in series]
@@ -67,19 +58,12 @@ def _run(database, evidence, run_id, made, series, lat_mean_ns, canaries, in_fli
     }
     for when, seconds in zip(("before", "after"), canaries, strict=False):
         logs[f"canary-{when}.txt"] = f"checksum_8mib_s {seconds:.6f}\n".encode()
-    archive.write_step_evidence(
-        evidence, run_id, made, logs, started_at=TIMES[0], finished_at=TIMES[1]
-    )
+    times = {"started_at": TIMES[0], "finished_at": TIMES[1]}
+    archive.write_step_evidence(evidence, run_id, made, logs, **times)
     begin_run(database, run_id)
     ios = int(sum(series))
-    row = Measurement(
-        run_id=run_id, step_index=0, step=made.name, role="measure", scope="step", job="all",
-        job_index=-1, direction="read", rw="randread", iodepth=32, ios=ios, bytes=ios * 4096,
-        runtime_ns=len(series) * 10**9, iops=ios / len(series), lat_mean_ns=lat_mean_ns,
-        bytes_per_s=ios * 4096 / len(series), block_bytes=4096,
+    row = a_row(
+        run_id, ios / len(series), step=made.name, rw="randread", iodepth=32, ios=ios,
+        bytes=ios * 4096, runtime_ns=len(series) * 10**9, lat_mean_ns=1e6,
     )  # fmt: skip
-    result = StepResult(
-        step_index=0, step=made.name, role="measure", started_at=TIMES[0], finished_at=TIMES[1],
-        fio_exit=0, fio_version="fio-3.33", measurements=(row,),
-    )  # fmt: skip
-    save_step(database, run_id, result)
+    save_step(database, run_id, a_result(row, **times))

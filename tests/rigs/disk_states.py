@@ -5,15 +5,14 @@ import os
 import subprocess
 from pathlib import Path
 
+from tests.rigs.loops import attached, between
+
 
 @contextlib.contextmanager
 def partition(device):
     """A partition as the kernel has it, without a table on the disk."""
-    subprocess.run(["addpart", device, "1", "2048", "40960"], check=True)
-    try:
+    with between(["addpart", device, "1", "2048", "40960"], ["delpart", device, "1"]):
         yield f"{device}p1"
-    finally:
-        subprocess.run(["delpart", device, "1"], check=True)
 
 
 @contextlib.contextmanager
@@ -21,33 +20,24 @@ def mounted(device, at):
     subprocess.run(["mkfs.ext4", "-q", "-F", device], check=True)
     at.mkdir()
     # Read-only: ext4 would go on to write its own tables for seconds.
-    subprocess.run(["mount", "-o", "ro", device, str(at)], check=True)
-    try:
+    with between(["mount", "-o", "ro", device, str(at)], ["umount", str(at)]):
         yield
-    finally:
-        subprocess.run(["umount", str(at)], check=True)
 
 
 @contextlib.contextmanager
 def swap(device):
     subprocess.run(["mkswap", device], check=True, capture_output=True)
-    subprocess.run(["swapon", device], check=True)
-    try:
+    with between(["swapon", device], ["swapoff", device]):
         yield
-    finally:
-        subprocess.run(["swapoff", device], check=True)
 
 
 @contextlib.contextmanager
 def holder(device, at):
     """What a device mapper above it would show; this kernel has none."""
-    shown = Path("/sys/class/block", Path(device).name, "holders").resolve()
+    shown = str(Path("/sys/class/block", Path(device).name, "holders").resolve())
     (at / "dm-7").mkdir(parents=True)
-    subprocess.run(["mount", "--bind", str(at), str(shown)], check=True)
-    try:
+    with between(["mount", "--bind", str(at), shown], ["umount", shown]):
         yield
-    finally:
-        subprocess.run(["umount", str(shown)], check=True)
 
 
 @contextlib.contextmanager
@@ -62,15 +52,8 @@ def partition_held(device, at):
         yield
 
 
-@contextlib.contextmanager
 def backing(device):
-    done = subprocess.run(
-        ["losetup", "-f", "--show", device], check=True, capture_output=True, text=True
-    )
-    try:
-        yield
-    finally:
-        subprocess.run(["losetup", "-d", done.stdout.strip()], check=True)
+    return attached(Path(device))
 
 
 @contextlib.contextmanager

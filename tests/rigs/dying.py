@@ -1,10 +1,9 @@
 """diskbench as ever, but that it ends at a moment that was named, as a machine that loses power.
-`DISKBENCH_TEST_MOMENT="kill before diskbench.engine.matrix.cells:LiveCells.rent 2" dying.py matrix
-run …`
+`DISKBENCH_TEST_MOMENT="kill before engine.matrix.cells:LiveCells.rent 2" dying.py matrix run …`
 
 The words: what happens (`kill`, `fail` for a database that is away, `break` for a fault,
 `interrupt` for Ctrl-C, `vanish` for a thread that ends without a word), when (`before` or `after`
-the call), what is called (where its caller looks it up), at which call of it."""
+the call), what is called (of diskbench or pathlib, where its caller looks it up), at which call."""
 
 from __future__ import annotations
 
@@ -57,7 +56,7 @@ def replace_everywhere(monkeypatch: Any, module: ModuleType, name: str, new: Any
 def _install(deed: str, when: str, place: str, at: int) -> None:
     module, _, names = place.partition(":")
     *owners, name = names.split(".")
-    owner: Any = importlib.import_module(module)
+    owner: Any = importlib.import_module(module if module == "pathlib" else f"diskbench.{module}")
     for one in owners:
         owner = getattr(owner, one)
     work = getattr(owner, name)

@@ -2,8 +2,7 @@
 
 import os
 import pty
-import subprocess
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from tests.rigs.cli import Cli
@@ -37,15 +36,12 @@ def hostile_stores(home: Path) -> Stores:
     url, kept = f"sqlite:///{data}/rows.db", (data / "evidence").as_uri()
     cli.extra_env |= {"DISKBENCH_DATABASE_URL": url, "DISKBENCH_EVIDENCE_URL": kept, "COLUMNS": ""}
     plan = make_plan(("01kq8z6rj0aaaaaaaaaaaaaaa1",), labels=(("team", HOSTILE), ("sum", "=1+1")))
-    facts = plan.facts.model_copy(
-        update={
-            "hostname": HOSTILE,
-            "kernel": HOSTILE,
-            "cpu": plan.facts.cpu.model_copy(update={"model": HOSTILE}),
-            "disk": plan.facts.disk.model_copy(update={"model": HOSTILE}),
-            "cloud": plan.facts.cloud.model_copy(update={"instance_type": HOSTILE}),
-        }
+    cpu, disk = (
+        one.model_copy(update={"model": HOSTILE}) for one in (plan.facts.cpu, plan.facts.disk)
     )
+    told = {"hostname": HOSTILE, "kernel": HOSTILE, "cpu": cpu, "disk": disk}
+    told |= {"cloud": plan.facts.cloud.model_copy(update={"instance_type": HOSTILE})}
+    facts = plan.facts.model_copy(update=told)
     profile = plan.profile.model_copy(update={"title": HOSTILE, "question": HOSTILE})
     named = {"name": f"read{TITLE}{BIDI}"}
     steps = (make_step(0), make_step(1, "read", "randread").model_copy(update=named))
@@ -65,15 +61,9 @@ def unseen(text: str) -> list[str]:
 
 def on_a_terminal(cli: Cli, *arguments: str) -> str:
     ours, theirs = pty.openpty()
-    process = subprocess.Popen(
-        [*cli.command, *arguments],
-        env=cli.env | {"TERM": "xterm-256color", "COLORTERM": "truecolor"},
-        cwd=cli.home,
-        stdin=theirs,
-        stdout=theirs,
-        stderr=theirs,
-        start_new_session=True,
-    )
+    colours = {"TERM": "xterm-256color", "COLORTERM": "truecolor"}
+    cli = replace(cli, extra_env=cli.extra_env | colours)
+    process = cli.start(*arguments, stdin=theirs, stdout=theirs, stderr=theirs, text=False)
     os.close(theirs)
     written = bytearray()
     try:

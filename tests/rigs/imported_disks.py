@@ -27,44 +27,21 @@ class Job:
     def document(self, group: int) -> dict[str, Any]:
         ios = round(self.iops * self.seconds)
         mean_ns = self.depth / self.iops * 1e9
-        stats = {
-            "io_bytes": ios * self.block,
-            "total_ios": ios,
-            "runtime": self.seconds * 1000,
-            "clat_ns": {
-                "N": ios, "mean": mean_ns, "min": mean_ns / 2, "max": 4 * mean_ns, "stddev": 1.0,
-                "percentile": {
-                    "50.000000": mean_ns, "99.000000": 2 * mean_ns, "99.900000": 3 * mean_ns,
-                },
-            },
-        }  # fmt: skip
-        return {
-            "jobname": self.name,
-            "groupid": group,
-            "error": 0,
-            "usr_cpu": 4.0,
-            "sys_cpu": 8.0,
-            "job options": {
-                "rw": self.rw,
-                "bs": str(self.block),
-                "iodepth": str(self.depth),
-                "ioengine": "libaio",
-                "direct": str(int(self.direct)),
-                "size": self.size,
-                "runtime": str(self.seconds),
-                "time_based": "1",
-            },
-            "write" if "write" in self.rw else "read": stats,
-        }
+        quantiles = {"50.000000": mean_ns, "99.000000": 2 * mean_ns, "99.900000": 3 * mean_ns}
+        latency = {"N": ios, "mean": mean_ns, "min": mean_ns / 2, "max": 4 * mean_ns, "stddev": 1.0}
+        stats = {"io_bytes": ios * self.block, "total_ios": ios, "runtime": self.seconds * 1000}
+        stats |= {"clat_ns": latency | {"percentile": quantiles}}
+        options = {"rw": self.rw, "bs": str(self.block), "iodepth": str(self.depth)}
+        options |= {"ioengine": "libaio", "direct": str(int(self.direct)), "size": self.size}
+        options |= {"runtime": str(self.seconds), "time_based": "1"}
+        entry = {"jobname": self.name, "groupid": group, "error": 0, "usr_cpu": 4.0, "sys_cpu": 8.0}
+        way = "write" if "write" in self.rw else "read"
+        return entry | {"job options": options, way: stats}
 
 
 def fio_file(folder: Path, *jobs: Job) -> list[str]:
-    document = {
-        "fio version": "fio-3.33",
-        "timestamp_ms": 1_700_000_000_000,
-        "global options": {},
-        "jobs": [job.document(group) for group, job in enumerate(jobs)],
-    }
+    document = {"fio version": "fio-3.33", "timestamp_ms": 1_700_000_000_000, "global options": {}}
+    document["jobs"] = [job.document(group) for group, job in enumerate(jobs)]
     (folder / "fio.json").write_text(json.dumps(document))
     return ["fio.json"]
 
@@ -90,33 +67,20 @@ def _logs(folder: Path, series: Any, kib: float) -> list[str]:
     return ["disk_iops.1.log", "disk_bw.1.log"]
 
 
-def gobonniego_file(folder: Path, *, fell_in: int = 34, runs: int = 40) -> list[str]:
-    """GoBonnieGo's JSON of runs on a 20 GiB gp2 whose credit is gone in run `fell_in`."""
+def gobonniego_file(folder: Path, *, fell_in: int) -> list[str]:
+    """GoBonnieGo's JSON of 40 runs on a 20 GiB gp2 whose credit is gone in run `fell_in`."""
     at = dt.datetime(2018, 2, 14, tzinfo=dt.UTC)
     results = []
-    for run in range(1, runs + 1):
+    for run in range(1, 41):
         write = 102.6e6 if run <= fell_in else 28.2e6
         read, iops = (92.3e6, 3634) if run < fell_in else (13.0e6, 108)
         wave = 1 + 0.015 * (run % 5 - 2)
         moved, seconds = 15_680_000_000, (15.68e9 / write / wave, 15.68e9 / read / wave)
-        results.append(
-            {
-                "start_time": at.isoformat(),
-                "write_bytes": moved,
-                "write_seconds": seconds[0],
-                "read_bytes": moved,
-                "read_seconds": seconds[1],
-                "io_operations": round(iops * wave * 5),
-                "io_seconds": 5.0,
-            }
-        )
+        told = {"start_time": at.isoformat(), "write_bytes": moved, "write_seconds": seconds[0]}
+        told |= {"read_bytes": moved, "read_seconds": seconds[1], "io_seconds": 5.0}
+        results.append(told | {"io_operations": round(iops * wave * 5)})
         at += dt.timedelta(seconds=sum(seconds) + 8)
-    document = {
-        "version": "1.0.8",
-        "gobonniego_directory": "/mnt",
-        "num_readers_and_writers": 8,
-        "physical_memory_bytes": round(7.5 * 2**30),
-        "results": results,
-    }
+    document = {"version": "1.0.8", "gobonniego_directory": "/mnt", "num_readers_and_writers": 8}
+    document |= {"physical_memory_bytes": round(7.5 * 2**30), "results": results}
     (folder / "gobonniego.json").write_text(json.dumps(document))
     return ["gobonniego.json"]

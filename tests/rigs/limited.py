@@ -3,9 +3,10 @@
 import json
 import os
 import resource
+import subprocess
 import sys
 from collections.abc import Iterable
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 
 from tests.rigs.cli import Cli, in_process
@@ -24,14 +25,10 @@ def limits() -> None:
     resource.setrlimit(resource.RLIMIT_CPU, (CPU_S, CPU_S))
 
 
-@dataclass(frozen=True)
-class Ended:
-    returncode: int
-    stdout: str
-    stderr: str
+Ended = subprocess.CompletedProcess[str]
 
 
-def limited(user: Cli, lines: Iterable[tuple[str, ...]], timeout_s: float = 280) -> list[Ended]:
+def limited(user: Cli, lines: Iterable[tuple[str, ...]]) -> list[Ended]:
     """Call command lines one after the other in one process, with these limits for all of them
     together: starting it takes longer than most of them. What came back of each. Raises
     AssertionError with the number of the line that ended it."""
@@ -42,8 +39,8 @@ def limited(user: Cli, lines: Iterable[tuple[str, ...]], timeout_s: float = 280)
         extra_env=user.extra_env | {"PYTHONPATH": os.pathsep.join(paths)},
     )
     process = caller.start(json.dumps(list(lines)), preexec_fn=limits)
-    out, err = process.communicate(timeout=timeout_s)
-    ended = [Ended(**json.loads(line)) for line in out.splitlines()]
+    out, err = process.communicate(timeout=280)
+    ended = [Ended((), **json.loads(line)) for line in out.splitlines()]
     assert process.returncode == 0, (process.returncode, f"in line {len(ended)}", err[-2000:])
     return ended
 

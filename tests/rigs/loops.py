@@ -37,25 +37,38 @@ class Loop:
         return Path(self.path).name
 
 
+@contextmanager
+def between(begin: list[str], end: list[str]) -> Iterator[None]:
+    """Run a command, and another one when the block has ended."""
+    subprocess.run(begin, check=True)
+    try:
+        yield
+    finally:
+        subprocess.run(end, check=True)
+
+
+@contextmanager
+def tmpfs(directory: Path, size: str = "50%") -> Iterator[Path]:
+    """A filesystem in memory at `directory`, which is made if need be: a disk of its own."""
+    directory.mkdir(exist_ok=True)
+    mount = ["mount", "-t", "tmpfs", "-o", f"size={size}", "none", str(directory)]
+    with between(mount, ["umount", str(directory)]):
+        yield directory
+
+
 def empty_image(path: Path, mib: int = 32) -> Path:
     with path.open("wb") as file:
         file.truncate(mib * MIB)
     return path
 
 
-def attach(image: Path, *flags: str) -> Loop:
-    done = subprocess.run(
-        ["losetup", "-f", "--show", *flags, str(image)], check=True, capture_output=True, text=True
-    )
-    return Loop(done.stdout.strip(), image)
-
-
 @contextmanager
 def attached(image: Path, *flags: str) -> Iterator[Loop]:
     """A loop device on `image` for as long as this lasts, whatever is done to it meanwhile."""
-    loop = attach(image, *flags)
+    argv = ["losetup", "-f", "--show", *flags, str(image)]
+    path = subprocess.check_output(argv, text=True).strip()
     try:
-        yield loop
+        yield Loop(path, image)
     finally:
         detach_all(image)
 
@@ -66,20 +79,14 @@ def filesystem(directory: Path, mib: int) -> Iterator[Path]:
     image = empty_image(directory.with_name(f"{directory.name}.img"), mib)
     directory.mkdir()
     subprocess.run(["mkfs.ext4", "-q", "-F", "-m", "0", str(image)], check=True)
-    subprocess.run(["mount", "-o", "loop", str(image), str(directory)], check=True)
-    try:
+    with between(["mount", "-o", "loop", str(image), str(directory)], ["umount", str(directory)]):
         yield directory
-    finally:
-        subprocess.run(["umount", str(directory)], check=True)
 
 
 def detach_all(image: Path) -> None:
     """Detach every loop device on `image`, and no other: numbers may be somebody else's by now."""
-    done = subprocess.run(
-        ["losetup", "-n", "-O", "NAME", "-j", str(image)],
-        check=True, capture_output=True, text=True,
-    )  # fmt: skip
-    for path in done.stdout.split():
+    argv = ["losetup", "-n", "-O", "NAME", "-j", str(image)]
+    for path in subprocess.check_output(argv, text=True).split():
         subprocess.run(["losetup", "-d", path], check=False, capture_output=True)
 
 
@@ -95,9 +102,9 @@ def is_empty(image: Path) -> bool:
     return image.read_bytes().count(0) == image.stat().st_size
 
 
-def set_offset(loop: Loop, offset: int) -> str:
-    """A command that moves where in its file the device begins, while it is in use."""
-    return shlex.join([sys.executable, "-c", _SET_OFFSET, loop.path, str(offset)])
+def set_offset(loop: Loop) -> str:
+    """A command that moves by 1 MiB where in its file the device begins, while it is in use."""
+    return shlex.join([sys.executable, "-c", _SET_OFFSET, loop.path, str(MIB)])
 
 
 def grow(loop: Loop, mib: int) -> str:

@@ -58,14 +58,10 @@ def stored(
             at += timedelta(seconds=step.get("idle", 0.0))
             began, at = at, at + timedelta(seconds=values.size)
             results[run_id].append(_result(run_id, index, step, values, (began, at)))
-            made = Step(
-                index=index, name=step["name"], job=_job(step), expected_s=float(values.size)
-            )
-            evidence.append(
-                StepEvidence(
-                    made, exceeded=Exceeded(step["exceeded"]) if "exceeded" in step else None
-                )
-            )
+            of = {"job": _job(step), "expected_s": float(values.size)}
+            made = Step(index=index, name=step["name"], **of)
+            exceeded = Exceeded(step["exceeded"]) if "exceeded" in step else None
+            evidence.append(StepEvidence(made, exceeded=exceeded))
             if "runs" not in step and values.size >= SHORTEST_STEP_S:
                 phases.append(_phases(run_id, index, step, values))
         read[run_id] = ReadRun(tuple(evidence), tuple(phases))
@@ -96,15 +92,10 @@ def _job(step: Mapping[str, Any]) -> str:
     load = {"depth": 32, "direct": True, "random": True, "read_share": 1.0, **step["load"]}
     share = load["read_share"]
     kind = {1.0: "read", 0.0: "write"}.get(share, "rw")
-    options = {
-        "rw": ("rand" if load["random"] else "") + kind,
-        "bs": load["block_bytes"],
-        "iodepth": load["depth"],
-        "direct": int(load["direct"]),
-        "ioengine": "libaio",
-        "size": load.get("size", "16g"),
-        **({"rwmixread": round(100 * share)} if kind == "rw" else {}),
-    }
+    options = {"rw": ("rand" if load["random"] else "") + kind, "bs": load["block_bytes"]}
+    options |= {"iodepth": load["depth"], "direct": int(load["direct"]), "ioengine": "libaio"}
+    options |= {"size": load.get("size", "16g")}
+    options |= {"rwmixread": round(100 * share)} if kind == "rw" else {}
     lines = [f"{name}={value}" for name, value in options.items()]
     return "\n".join(["[x]", *lines, ""])
 

@@ -23,6 +23,14 @@ def measure(database, evidence, plan, run_index, fio_files):
         save_step(database, run_id, step_result(step, run_id, kept, plan.facts, **TIMES))
 
 
+def recorded(database, evidence, plan, fio_files):
+    """A trial that is kept, with these steps of its first run."""
+    save_plan(database, plan, evidence.url)
+    archive.write_plan(evidence, plan)
+    measure(database, evidence, plan, 0, fio_files)
+    return plan
+
+
 def keep_finished(database, evidence, plan, fio_files):
     """A trial whose runs are done, each with the files of its steps."""
     save_plan(database, plan, evidence.url)

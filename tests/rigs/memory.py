@@ -4,7 +4,6 @@ import subprocess
 import sys
 from dataclasses import dataclass
 
-_MIB = 2**20
 _REPORT = """
 import sys as _s
 with open("/proc/self/status") as _f:
@@ -24,31 +23,21 @@ class Measured:
     peak_mib: float
 
 
-def run_python(
-    code: str, *, address_mib: int = 3000, seconds: float = 100, env: dict[str, str] | None = None
-) -> Measured:
-    """Run `code` to its end; beyond `address_mib` it gets a MemoryError, and the machine stays."""
-    limited = (
-        f"import resource; resource.setrlimit(resource.RLIMIT_AS, ({address_mib * _MIB},) * 2)\n"
-    )
-    done = subprocess.run(
-        [sys.executable, "-c", limited + code + _REPORT],
-        capture_output=True,
-        text=True,
-        timeout=seconds,
-        env=env,
-        check=False,
-    )
+def run_python(code: str, *, env: dict[str, str] | None = None) -> Measured:
+    """Run `code` to its end; beyond 3,000 MiB it gets a MemoryError, and the machine stays."""
+    limited = f"import resource; resource.setrlimit(resource.RLIMIT_AS, ({3000 * 2**20},) * 2)\n"
+    words = [sys.executable, "-c", limited + code + _REPORT]
+    done = subprocess.run(words, capture_output=True, text=True, timeout=100, env=env, check=False)
     peaks = [line.split()[1] for line in done.stderr.splitlines() if line.startswith("peak ")]
     peak = int(peaks[-1]) / 1024 if peaks else float("inf")
     return Measured(done.returncode, done.stdout, done.stderr, peak)
 
 
-def run_diskbench(*args: str, env: dict[str, str], seconds: float = 100) -> Measured:
+def run_diskbench(*args: str, env: dict[str, str]) -> Measured:
     """Run `diskbench ARGS` in the same way; `out` ends with its exit status: `exit 2`."""
     code = (
         f"import runpy, sys\nsys.argv = ['diskbench', *{args!r}]\n"
         "try:\n    runpy.run_module('diskbench', run_name='__main__')\n"
         "except SystemExit as end:\n    print('exit', end.code or 0)\n"
     )
-    return run_python(code, env=env, seconds=seconds)
+    return run_python(code, env=env)

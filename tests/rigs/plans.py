@@ -40,46 +40,26 @@ def make_step(index=0, name="write", rw="write", **changes):
 
 
 def make_plan(run_ids=RUN_IDS, *, labels=(("team", "storage"),), profile="quick", **changes):
-    cell = Cell(
-        provider="ssh",
-        address="root@db1",
-        target=TargetSpec(kind="directory", path="/mnt/data"),
-        profile=profile,
-        runs=len(run_ids),
-        labels=labels,
-    )
+    of = {"address": "root@db1", "profile": profile, "runs": len(run_ids), "labels": labels}
+    place = TargetSpec(kind="directory", path="/mnt/data")
+    about = {"title": "Quick", "question": "How fast?", "source": "us", "template": JOB}
+    places = {"path": "/mnt/data", "work_dir": "/mnt/data/diskbench-x"}
+    places |= {"state_dir": "/var/tmp/diskbench-x", "size_bytes": 2**20}
+    cpu = CpuFacts(model="EPYC", count=2, architecture="x86_64")
+    cloud = CloudFacts(vendor="aws", instance_type="m7i.large")
+    disk = DiskFacts(name="nvme1n1", path="/dev/nvme1n1", size_bytes=20 * 2**30)
+    machine = {"hostname": "db1", "memory_bytes": 4 * 2**30, "kernel": "6.1.0"}
+    parameters = {"runtime": 1, "bs": "4k"}
     values = {
         "diskbench_version": "0.1.0",
         "campaign_id": CAMPAIGN_ID,
         "trial_id": run_ids[0],
         "run_ids": run_ids,
-        "cell": cell,
-        "profile": ProfileFacts(
-            name=profile,
-            title="Quick",
-            question="How fast?",
-            source="us",
-            template=JOB,
-            digest="d1",
-            parameters={"runtime": 1, "bs": "4k"},
-        ),
-        "target": ResolvedTarget(
-            kind="directory",
-            path="/mnt/data",
-            work_dir="/mnt/data/diskbench-x",
-            state_dir="/var/tmp/diskbench-x",
-            size_bytes=2**20,
-        ),
+        "cell": Cell(provider="ssh", target=place, **of),
+        "profile": ProfileFacts(name=profile, digest="d1", parameters=parameters, **about),
+        "target": ResolvedTarget(kind="directory", **places),
         "steps": (make_step(0), make_step(1, "read", "randread")),
-        "facts": HostFacts(
-            hostname="db1",
-            cpu=CpuFacts(model="EPYC", count=2, architecture="x86_64"),
-            memory_bytes=4 * 2**30,
-            kernel="6.1.0",
-            fio_version="fio-3.33",
-            cloud=CloudFacts(vendor="aws", instance_type="m7i.large"),
-            disk=DiskFacts(name="nvme1n1", path="/dev/nvme1n1", size_bytes=20 * 2**30),
-        ),
+        "facts": HostFacts(cpu=cpu, cloud=cloud, disk=disk, fio_version="fio-3.33", **machine),
         "expected_s": 4.0,
         "space_bytes": 2**20,
     }
@@ -98,12 +78,8 @@ def built(text, target, *, version="3.33"):
 def planned_on(profile, facts, *, parameters=(), rental=None, **target):
     """The plan of a profile on a machine with these facts: on the raw disk unless told."""
     spec = {"kind": "device", "path": facts.disk.path, "destroy_data": "x", "filesystem": "none"}
-    cell = Cell(
-        provider="ssh",
-        profile=profile.name,
-        target=TargetSpec(**spec | target),
-        parameters=parameters,
-    )
+    of = {"target": TargetSpec(**spec | target), "parameters": parameters}
+    cell = Cell(provider="ssh", profile=profile.name, **of)
     names = TrialIds("c", "t", ("r",))
     return plan_of(cell, profile, facts, names, Books(), version="0", rental=rental)
 
@@ -115,20 +91,11 @@ def run_fio(directory: Path, step: Step) -> dict[str, bytes]:
     with 0 in fio's backend.c). On a busy machine that group is all of pytest's."""
     directory.mkdir(parents=True, exist_ok=True)
     (directory / "job.fio").write_text(step.job)
-    ended = subprocess.run(
-        ["fio", "--output-format=json+", "--eta=never", "job.fio"],
-        cwd=directory,
-        start_new_session=True,
-        capture_output=True,
-        check=False,
-    )
-    return {
-        "job.fio": step.job.encode(),
-        "fio.json": ended.stdout,
-        "fio.exit": f"{ended.returncode}\n".encode(),
-        "stderr.txt": ended.stderr,
-        "samples.txt": SAMPLES,
-    }
+    argv, own = ["fio", "--output-format=json+", "--eta=never", "job.fio"], {"cwd": directory}
+    ended = subprocess.run(argv, start_new_session=True, capture_output=True, check=False, **own)
+    said = {"fio.json": ended.stdout, "stderr.txt": ended.stderr}
+    status = f"{ended.returncode}\n".encode()
+    return {"job.fio": step.job.encode(), "fio.exit": status, "samples.txt": SAMPLES, **said}
 
 
 SAMPLES = b"""@ 1000.5
@@ -146,16 +113,9 @@ ctxt 11000
 """
 
 
-def save_plan(
-    database: Engine,
-    plan: Plan,
-    evidence_url: str,
-    *,
-    owner: str | None = None,
-    lease: Lease | None = None,
-) -> None:
+def save_plan(database: Engine, plan: Plan, url: str, *, lease: Lease | None = None, owner=None):
     """`save_plans` for one trial."""
-    save_plans(database, [plan], evidence_url, owner=owner, leases=[lease] if lease else [])
+    save_plans(database, [plan], url, owner=owner, leases=[lease] if lease else [])
 
 
 def cells_of(fields: Mapping[str, Any], rent: RentSpec | None = None) -> tuple[Cell, ...]:

@@ -7,10 +7,13 @@ import os
 import shutil
 import subprocess
 import tempfile
+import uuid
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
+
+import sqlalchemy as sa
 
 _SPEED = ["-c", "fsync=off", "-c", "full_page_writes=off", "-c", "synchronous_commit=off"]
 
@@ -36,27 +39,22 @@ class Server:
 
 
 @contextmanager
-def running_postgres(*settings: str, keep: Path | None = None) -> Iterator[str]:
+def running_postgres() -> Iterator[str]:
     """The URL of the database of a `postgres_server`."""
-    with postgres_server(*settings, keep=keep) as server:
+    with postgres_server() as server:
         yield server.url
 
 
 @contextmanager
-def postgres_server(*settings: str, keep: Path | None = None) -> Iterator[Server]:
-    """A server with an empty database and `settings` ("name=value"); it ends with the block. With
-    `keep` its data stay in this directory, and are used again if they are there."""
+def postgres_server() -> Iterator[Server]:
+    """A server with an empty database; it ends with the block."""
     # A socket's path has at most 107 characters: pytest's own directories may be too deep.
     home = Path(tempfile.mkdtemp(prefix="diskbench-pg-"))
     home.chmod(0o755)
-    data = keep.absolute() if keep else home / "data"
     as_user: list[str] = []
     if os.geteuid() == 0:
         shutil.chown(home, "postgres", "postgres")
         as_user = ["setpriv", "--reuid=postgres", "--regid=postgres", "--clear-groups"]
-        if keep:
-            keep.mkdir(parents=True, exist_ok=True)
-            shutil.chown(keep, "postgres", "postgres")
     bin_dir = _bin_dir()
 
     def run(*argv: str) -> None:
@@ -65,23 +63,30 @@ def postgres_server(*settings: str, keep: Path | None = None) -> Iterator[Server
         )
 
     def pg_ctl(*argv: str) -> None:
-        run(f"{bin_dir}/pg_ctl", "-D", str(data), "-w", "-l", str(home / "log"), *argv)
+        run(f"{bin_dir}/pg_ctl", "-D", f"{home}/data", "-w", "-l", str(home / "log"), *argv)
 
     try:
-        if not (data / "PG_VERSION").exists():
-            run(f"{bin_dir}/initdb", "-D", str(data), "-U", "bench", "--auth=trust", "--no-sync",
-                "--locale=C.UTF-8", "-E", "UTF8")  # fmt: skip
+        flags = ("-U", "bench", "--auth=trust", "--no-sync", "--locale=C.UTF-8", "-E", "UTF8")
+        run(f"{bin_dir}/initdb", "-D", f"{home}/data", *flags)
         options = " ".join(["-k", str(home), "-c", "listen_addresses=", *_SPEED])
-        options += "".join(f" -c {setting}" for setting in settings)
         server = Server(f"postgresql://bench@/postgres?host={home}", options, pg_ctl)
         server.start()
         try:
             yield server
         finally:
-            # What is kept must be whole: a server stopped at once forgets what was not synced.
-            pg_ctl("-m", "fast" if keep else "immediate", "stop")
+            server.crash()
     finally:
         shutil.rmtree(home, ignore_errors=True)
+
+
+def new_database(url: str) -> str:
+    """The URL of an empty database of its own, on the server of another."""
+    server, name = sa.make_url(url).set(drivername="postgresql+psycopg"), f"t{uuid.uuid4().hex}"
+    admin = sa.create_engine(server, isolation_level="AUTOCOMMIT")
+    with admin.connect() as connection:
+        connection.execute(sa.text(f"CREATE DATABASE {name}"))
+    admin.dispose()
+    return server.set(database=name).render_as_string(hide_password=False)
 
 
 def _bin_dir() -> str:

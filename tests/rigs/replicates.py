@@ -4,10 +4,10 @@ from zlib import crc32
 
 from tests.rigs.began import begin_run
 from tests.rigs.plans import make_plan, save_plan
+from tests.rigs.runs import a_result, a_row
 from ulid import ULID
 
 from diskbench.model.options import RentSpec
-from diskbench.model.result import Measurement, StepResult
 from diskbench.model.spec import SharedMachine
 from diskbench.store.campaigns import end_run_cell
 from diskbench.store.database import transaction
@@ -35,9 +35,8 @@ def measured(
         plan = _plan(run_ids, ulid(moment, number), campaign, at_s, labels, digest)
         cell = plan.cell.model_copy(update={"replicate": first + index})
         if rented:
-            spec = RentSpec(
-                disk=disk, size_gib=20, region="eu-central-1", instance_type="m7i.large"
-            )
+            where = {"region": "eu-central-1", "instance_type": "m7i.large"}
+            spec = RentSpec(disk=disk, size_gib=20, **where)
             cell = cell.model_copy(update={"provider": provider, "address": None, "rent": spec})
         if machine:
             shared = SharedMachine(lease_id=machine, turn=index + 1)
@@ -47,7 +46,10 @@ def measured(
         save_plan(database, plan, "file:///e")
         for run_id, figure in zip(run_ids, figures, strict=True):
             begin_run(database, run_id)
-            save_step(database, run_id, _step(run_id, step, figure, block_bytes))
+            row = a_row(
+                run_id, figure, step=step, block_bytes=block_bytes, rw="randread", iodepth=1
+            )
+            save_step(database, run_id, a_result(row, started_at="a", finished_at="b"))
         trials.append(plan.trial_id)
     with transaction(database) as connection:
         connection.execute(run.update().values(state="done"))
@@ -63,15 +65,3 @@ def _plan(run_ids, trial_id, campaign, at_s, labels, digest):
     return plan.model_copy(
         update={"trial_id": trial_id, "campaign_id": campaign_id, "profile": profile}
     )
-
-
-def _step(run_id, step, value, block_bytes):
-    row = Measurement(
-        run_id=run_id, step_index=0, step=step, role="measure", scope="step", job="all",
-        job_index=-1, direction="read", rw="randread", iodepth=1, ios=100, bytes=100 * block_bytes,
-        runtime_ns=10**9, iops=value, bytes_per_s=value * block_bytes, block_bytes=block_bytes,
-    )  # fmt: skip
-    return StepResult(
-        step_index=0, step=step, role="measure", started_at="a", finished_at="b", fio_exit=0,
-        fio_version="fio-3.33", measurements=(row,),
-    )  # fmt: skip

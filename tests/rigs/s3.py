@@ -30,13 +30,8 @@ def s3_bucket() -> Iterator[tuple[str, Mapping[str, str]]]:
         boto3.client("s3", endpoint_url=endpoint, region_name=_REGION, **keys).create_bucket(
             Bucket=bucket, CreateBucketConfiguration={"LocationConstraint": _REGION}
         )
-        environment = {
-            "AWS_ACCESS_KEY_ID": "id",
-            "AWS_SECRET_ACCESS_KEY": "secret",
-            "AWS_REGION": _REGION,
-            "AWS_ENDPOINT": endpoint,
-            "AWS_ALLOW_HTTP": "true",
-        }
+        environment = {key.upper(): value for key, value in keys.items()}
+        environment |= {"AWS_REGION": _REGION, "AWS_ENDPOINT": endpoint, "AWS_ALLOW_HTTP": "true"}
         yield f"s3://{bucket}/kept", environment
     finally:
         server.stop()

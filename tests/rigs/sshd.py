@@ -88,13 +88,9 @@ def running_sshd(
         f"AllowTcpForwarding yes\n{extra}\n"
     )
     log = (directory / "sshd.log").open("ab")
+    argv = [*around, SSHD, "-D", "-e", "-f", str(config)]
     with log:
-        process = subprocess.Popen(
-            [*around, SSHD, "-D", "-e", "-f", str(config)],
-            stdin=subprocess.DEVNULL,
-            stdout=log,
-            stderr=log,
-        )
+        process = subprocess.Popen(argv, stdin=subprocess.DEVNULL, stdout=log, stderr=log)
     try:
         _await_port(port, process, directory / "sshd.log")
         server = Sshd(directory, port, getpass.getuser(), process.pid)
@@ -116,10 +112,8 @@ def free_port() -> int:
 
 def _await_port(port: int, process: subprocess.Popen[bytes], log: Path) -> None:
     deadline = time.monotonic() + 240
-    while time.monotonic() < deadline:
+    while time.monotonic() < deadline and process.poll() is None:
         with contextlib.suppress(OSError), socket.create_connection(("127.0.0.1", port), 1):
             return
-        if process.poll() is not None:
-            break
         time.sleep(0.01)  # between attempts to connect; the event itself is the connection
     raise RuntimeError(f"sshd did not start:\n{log.read_text()}")

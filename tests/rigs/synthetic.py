@@ -27,8 +27,7 @@ class Noise:
         log = self.sd * np.fromiter(following, dtype=float, count=seconds)
         off = generator.random(seconds) < self.outliers
         log[off] += generator.choice([-1.0, 1.0], size=int(off.sum())) * np.log(3)
-        factors_: Floats = np.exp(log)
-        return factors_
+        return np.exp(log)
 
 
 def flat(level: float, seconds: int, noise: Noise, *, seed: int) -> Floats:
@@ -37,8 +36,7 @@ def flat(level: float, seconds: int, noise: Noise, *, seed: int) -> Floats:
 
 def steps(levels: Sequence[tuple[float, int]], noise: Noise, *, seed: int) -> Floats:
     clean = np.concatenate([np.full(seconds, level, dtype=float) for level, seconds in levels])
-    series: Floats = clean * noise.factors(clean.size, np.random.default_rng(seed))
-    return series
+    return clean * noise.factors(clean.size, np.random.default_rng(seed))
 
 
 def settling(
@@ -46,8 +44,7 @@ def settling(
 ) -> Floats:
     """Return an exponential approach from one level to another: a change without a cliff."""
     clean = end + (start - end) * np.exp(-np.arange(seconds) / tau_s)
-    series: Floats = clean * noise.factors(seconds, np.random.default_rng(seed))
-    return series
+    return clean * noise.factors(seconds, np.random.default_rng(seed))
 
 
 def bucket(
@@ -57,8 +54,7 @@ def bucket(
     credit is used up, by noise some seconds from credits / (burst − baseline)."""
     factors = noise.factors(seconds, np.random.default_rng(seed))
     spent = np.cumsum(burst * factors - baseline)
-    series: Floats = np.where(spent <= credits_, burst, baseline) * factors
-    return series
+    return np.where(spent <= credits_, burst, baseline) * factors
 
 
 def with_stalls(values: Floats, stalls: Sequence[tuple[int, int]], *, left: float = 0.0) -> Floats:

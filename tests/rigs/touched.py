@@ -81,20 +81,20 @@ def _folder(file: str, sources: Mapping[str, str]) -> str | None:
     return None
 
 
-def changed_files(root: Path = ROOT) -> list[str] | None:
+def changed_files() -> list[str] | None:
     """What differs from `main`, on `main` from the commit before; None where git cannot say."""
-    main = _git(root, "merge-base", "HEAD", "main")
-    head = _git(root, "rev-parse", "HEAD")
+    main = _git("merge-base", "HEAD", "main")
+    head = _git("rev-parse", "HEAD")
     since = main[0] if main and main != head else "HEAD~1"
-    differs = _git(root, "diff", "--name-only", "--no-renames", since)
-    new = _git(root, "ls-files", "--others", "--exclude-standard")
+    differs = _git("diff", "--name-only", "--no-renames", since)
+    new = _git("ls-files", "--others", "--exclude-standard")
     return None if differs is None or new is None else [*differs, *new]
 
 
-def _git(root: Path, *words: str) -> list[str] | None:
+def _git(*words: str) -> list[str] | None:
     command = ["git", "-c", "core.quotePath=false", *words]
     try:
-        done = subprocess.run(command, cwd=root, capture_output=True, text=True, check=True)
+        done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=True)
     except (OSError, subprocess.CalledProcessError):
         return None
     return done.stdout.splitlines()
@@ -111,10 +111,8 @@ def main() -> None:
     }
     found = touched(changed, texts)
     if found != list(EVERYTHING):
-        top = sorted(
-            str(file.relative_to(ROOT)) for file in (ROOT / "tests/unit").glob("test_*.py")
-        )
-        found = [*ALWAYS, *top, *found]
+        top = (ROOT / "tests/unit").glob("test_*.py")
+        found = [*ALWAYS, *sorted(str(file.relative_to(ROOT)) for file in top), *found]
     print(*found, sep="\n")
 
 

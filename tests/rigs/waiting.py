@@ -45,6 +45,13 @@ def killed_at(process: subprocess.Popen[str], text: str) -> None:
     process.communicate()
 
 
+def ended(process: subprocess.Popen[str], code: int = 0, within_s: float = WAIT_S) -> str:
+    """What a process says on stderr, which must end with `code`."""
+    _, said = process.communicate(timeout=within_s)
+    assert process.returncode == code, said
+    return said
+
+
 def started(host: Host, unit: Unit) -> None:
     """Start a unit and leave it: fio waits for somebody who follows."""
     lines = host.stream(start_script(unit, 1), stdin=payload(unit), root=unit.root)

@@ -7,7 +7,6 @@ from dataclasses import dataclass
 from pathlib import Path
 
 BEFORE = """\
-#!/bin/sh
 if {when} && mkdir {ran} 2>/dev/null; then
 ( {action}
 ) >{ran}/said 2>&1 </dev/null
@@ -16,7 +15,6 @@ fi
 exec {real} "$@"
 """
 AFTER = """\
-#!/bin/sh
 if ! {when}; then exec {real} "$@"; fi
 {real} "$@"
 ended=$?
@@ -64,17 +62,29 @@ def in_window(directory: Path, window: Window, action: str) -> Done:
     """Put a program of the window's name into `directory`, which runs shell words once."""
     real = shutil.which(window.program)
     assert real is not None
-    directory.mkdir(exist_ok=True)
-    shim = directory / window.program
     ran = directory / f"{window.program}.ran"
-    shim.write_text(
-        (AFTER if window.after else BEFORE).format(
-            when=window.when, ran=shlex.quote(str(ran)), action=action, real=shlex.quote(real)
-        )
-    )
-    shim.chmod(0o755)
+    told = {"when": window.when, "action": action, "real": shlex.quote(real)}
+    text = (AFTER if window.after else BEFORE).format(ran=shlex.quote(str(ran)), **told)
+    program(directory / window.program, text)
     return Done(ran)
+
+
+def program(path: Path, script: str) -> None:
+    """Put a program of the shell's words there."""
+    path.parent.mkdir(exist_ok=True)
+    path.write_text(f"#!/bin/sh\n{script}\n")
+    path.chmod(0o755)
 
 
 def first_on_path(directory: Path) -> str:
     return f"{directory}:{os.environ['PATH']}"
+
+
+def path_without(directory: Path, *names: str) -> str:
+    """A PATH with links to this machine's programs in `directory`, but for these."""
+    directory.mkdir()
+    for folder in ("/usr/bin", "/bin", "/usr/sbin", "/sbin"):
+        for tool in Path(folder).iterdir():
+            if tool.name not in names and not (directory / tool.name).exists():
+                (directory / tool.name).symlink_to(tool)
+    return str(directory)

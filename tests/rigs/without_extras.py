@@ -3,25 +3,16 @@
 Modules of the extras cannot be imported, as where nothing installed them. FILE holds command lines,
 one a line; each is run on the example data, and its exit code and streams go to stdout as JSON."""
 
-from __future__ import annotations
-
 import json
 import os
 import sys
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from tests.rigs.cli import in_process
 
 import diskbench
 from diskbench.cli.main import main
 from diskbench.extras import EXTRA_OF
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-    from importlib.machinery import ModuleSpec
-    from types import ModuleType
-
 
 SDKS = ("boto3", "botocore", "azure", "google", "pyVim", "pyVmomi")
 ABSENT = frozenset({*EXTRA_OF, *SDKS})
@@ -30,12 +21,9 @@ ABSENT = frozenset({*EXTRA_OF, *SDKS})
 class Absent:
     """An entry of `sys.meta_path` that has none of the modules of extras."""
 
-    def find_spec(
-        self, name: str, _path: Sequence[str] | None = None, _target: ModuleType | None = None
-    ) -> ModuleSpec | None:
+    def find_spec(self, name: str, *_: object) -> None:
         if name.partition(".")[0] in ABSENT:
             raise ModuleNotFoundError(f"No module named {name!r}", name=name)
-        return None
 
 
 def run(line: str, env: dict[str, str], directory: Path) -> dict[str, object]:

@@ -21,11 +21,9 @@ def target(tmp_path: Path) -> Path:
 
 
 @pytest.fixture
-def profile(request: pytest.FixtureRequest, tmp_path: Path) -> Path:
+def profile(request: pytest.FixtureRequest, user: Cli) -> str:
     """The job file of the module."""
-    path = tmp_path / "mine.fio"
-    path.write_text(request.module.JOB)
-    return path
+    return user.job(request.module.JOB)
 
 
 @pytest.fixture

@@ -3,12 +3,10 @@
 import json
 from pathlib import Path
 
-from tests.rigs.cli import Cli
-
 DD = Path(__file__).parents[1] / "cases" / "imports" / "dd-write-4k.txt"
 
 
-def test_an_imported_result_is_set_beside_our_profile_of_the_tool(user: Cli, target: Path) -> None:
+def test_an_imported_result_is_set_beside_our_profile_of_the_tool(user, target):
     user.call("results", "import", str(DD))
     flags = ["--path", str(target), "--profile", "dd", "--set", "count=4", "--quiet"]
     user.json("run", *flags)

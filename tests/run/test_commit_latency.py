@@ -1,11 +1,10 @@
 """What a database waits for when it commits is a row of its own, and what the table shows."""
 
 import json
-from pathlib import Path
 
 import pytest
 import zstandard
-from tests.rigs.cli import Cli, merged_rows
+from tests.rigs.cli import merged_rows
 
 ETCD = "[commit]\nrw=write\nioengine=sync\nfdatasync=1\nsize=2300k\nbs=2300\n"
 
@@ -15,12 +14,8 @@ ETCD = "[commit]\nrw=write\nioengine=sync\nfdatasync=1\nsize=2300k\nbs=2300\n"
     [["wal", "--set", "runtime=1", "--set", "size=16m"], ["etcd", "--set", "size=2300k"], ["FILE"]],
     ids=["wal", "etcd", "a job file"],
 )
-def test_every_write_step_has_a_sync_row_as_fio_measured_it(
-    user: Cli, target: Path, tmp_path: Path, asked: list[str]
-) -> None:
-    file = tmp_path / "etcd.fio"
-    file.write_text(ETCD)
-    asked = [str(file) if word == "FILE" else word for word in asked]
+def test_every_write_step_has_a_sync_row_as_fio_measured_it(user, target, asked):
+    asked = [user.job(ETCD) if word == "FILE" else word for word in asked]
     words = ["run", "--path", str(target), "--quiet", "--output", "json", "--profile", *asked]
     done = user.run(*words)
     assert done.returncode in (0, 1), done.stderr  # 1: this disk is too slow for etcd
@@ -41,7 +36,7 @@ def test_every_write_step_has_a_sync_row_as_fio_measured_it(
     assert "short-ios" not in {w["code"] for step in run["steps"] for w in step["warnings"]}
 
 
-def test_etcds_own_threshold_is_judged(user: Cli, target: Path) -> None:
+def test_etcds_own_threshold_is_judged(user, target):
     done = user.run("run", "--path", str(target), "--profile", "etcd", "--quiet")
     said = [line for line in done.stdout.splitlines() if " sync p99 is" in line]
     assert [line.split(" sync")[0].split(": ")[1] for line in said] == ["commit", "backend"]
@@ -49,9 +44,6 @@ def test_etcds_own_threshold_is_judged(user: Cli, target: Path) -> None:
     assert done.returncode == (0 if all(passed) else 1), done.stderr
     assert "below 10.0 ms" in said[0]
     assert "below 25.0 ms" in said[1]
-    cells = {
-        line.split()[1]: line.split()[-6:-1]
-        for line in done.stdout.splitlines()
-        if line.startswith("commit  ")
-    }
+    rows = (line.split() for line in done.stdout.splitlines() if line.startswith("commit  "))
+    cells = {row[1]: row[-6:-1] for row in rows}
     assert cells["write"][1:4] == cells["sync"][1:4], "a write has the latency of its sync"

@@ -57,11 +57,8 @@ def podman() -> Iterator[Podman]:
     missing = [name for tool, name in TOOLS.items() if shutil.which(tool, path=places) is None]
     if missing:
         done("apt-get", "install", "--yes", "--no-install-recommends", *missing)
-    (base,) = {
-        line.split()[1]
-        for line in (ROOT / FILE).read_text().splitlines()
-        if line.startswith("FROM ")
-    }
+    lines = (ROOT / FILE).read_text().splitlines()
+    (base,) = {line.split()[1] for line in lines if line.startswith("FROM ")}
     release = base.rpartition(":")[2].removesuffix("-slim")
     with tempfile.TemporaryDirectory(prefix="diskbench-test-", dir="/var/tmp") as directory:
         here = Path(directory)
@@ -78,7 +75,7 @@ def podman() -> Iterator[Podman]:
         yield made
 
 
-def test_it_has_a_version_and_measures_what_is_mounted(podman: Podman, tmp_path: Path) -> None:
+def test_it_has_a_version_and_measures_what_is_mounted(podman, tmp_path):
     assert podman.run("localhost/diskbench", "--version").startswith("diskbench ")
     data = tmp_path / "data"
     data.mkdir()

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from tests.rigs.cli import Cli, merged_rows
+from tests.rigs.cli import merged_rows
 from tests.rigs.loops import Loop, attached, empty_image
 
 JOB = """[global]
@@ -38,16 +38,14 @@ def signatures(disk: Loop) -> str:
     ).stdout
 
 
-def test_a_raw_device_is_measured_with_its_counters(user: Cli, disk: Loop, profile: Path) -> None:
+def test_a_raw_device_is_measured_with_its_counters(user, disk, profile):
     (run,) = user.json(*run_args(disk, profile), "--quiet")["runs"]
     assert (run["state"], run["target_device"]) == ("done", disk.path)
     assert [r["ios"] for r in merged_rows(run)] == [256, 4096]
 
 
 @pytest.mark.parametrize("filesystem", ["ext4", "xfs"])
-def test_a_fresh_filesystem_is_made_measured_and_taken_away(
-    user: Cli, disk: Loop, profile: Path, filesystem: str
-) -> None:
+def test_a_fresh_filesystem_is_made_measured_and_taken_away(user, disk, profile, filesystem):
     (run,) = user.json(*run_args(disk, profile, "--filesystem", filesystem), "--quiet")["runs"]
     assert (run["state"], run["filesystem"]) == ("done", filesystem)
     assert disk.path not in Path("/proc/self/mounts").read_text()

@@ -8,7 +8,6 @@ from functools import cache
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
-import pytest
 from tests.rigs.golden import check_part
 
 from diskbench.errors import DiskbenchError
@@ -79,12 +78,12 @@ def table() -> str:
     return "\n".join(lines) + "\n"
 
 
-def test_the_page_lists_what_becomes_of_every_example(request: pytest.FixtureRequest) -> None:
+def test_the_page_lists_what_becomes_of_every_example(request):
     update = request.config.getoption("--update-golden")
     check_part(PAGE, (BEGIN, END), table(), update=update)
 
 
-def test_what_does_file_or_block_io_on_ordinary_hardware_runs() -> None:
+def test_what_does_file_or_block_io_on_ordinary_hardware_runs():
     rows = {name: [outcome(name, target) for target in TARGETS.values()] for name in examples()}
     runs = [name for name, both in rows.items() if any(row.startswith("runs") for row in both)]
     assert len(runs) >= 44

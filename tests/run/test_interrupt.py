@@ -1,18 +1,15 @@
 """What happens when a run is stopped: once by Ctrl-C, twice, by `cancel`, or by kill -9."""
 
 import contextlib
-import json
 import os
 import signal
 import subprocess
-import time
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import pytest
 from tests.rigs.cli import Cli, merged_rows
-from tests.rigs.waiting import killed_at, read_until
+from tests.rigs.waiting import ended, killed_at, read_until, until
 
 SHORT_THEN_LONG = """[global]
 size=4m
@@ -34,24 +31,13 @@ bs=64k
 """
 
 
-@pytest.fixture
-def profile(tmp_path: Path) -> Callable[[int], Path]:
-    def write(seconds: int) -> Path:
-        path = tmp_path / f"mine{seconds}.fio"
-        path.write_text(SHORT_THEN_LONG.format(seconds=seconds))
-        return path
-
-    return write
-
-
-def start(user: Cli, target: Path, profile: Path, *more: str) -> subprocess.Popen[str]:
-    return user.start("run", "--path", str(target), "--profile", str(profile), *more)
+def start(user: Cli, target: Path, *more: str, seconds: int = 60) -> subprocess.Popen[str]:
+    job = user.job(SHORT_THEN_LONG, seconds=seconds)
+    return user.start("run", "--path", str(target), "--profile", job, *more)
 
 
 def the_run(user: Cli) -> dict[str, Any]:
-    document = user.json("results", "show", "last")
-    run: dict[str, Any] = document["runs"][0]
-    return run
+    return dict(user.json("results", "show", "last")["runs"][0])
 
 
 def state_directories(run: dict[str, Any]) -> list[Path]:
@@ -63,20 +49,15 @@ def freeze_fio(run: dict[str, Any]) -> int:
     to go on. Its number."""
     (state,) = state_directories(run)
     number = state / "run-0" / "step-001-second" / "fio.pid"
-    deadline = time.monotonic() + 200
-    while not number.is_file() or not number.read_text().endswith("\n"):
-        assert time.monotonic() < deadline, "fio never began"
-        time.sleep(0.01)
+    until(lambda: number.is_file() and number.read_text().endswith("\n"), "fio's begin")
     fio = int(number.read_text())
     os.kill(fio, signal.SIGSTOP)
     return fio
 
 
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM], ids=["SIGINT", "SIGTERM"])
-def test_one_ctrl_c_keeps_what_is_finished_cleans_up_and_exits_130(
-    user: Cli, target: Path, profile: Callable[[int], Path], number: int
-) -> None:
-    process = start(user, target, profile(60))
+def test_one_ctrl_c_keeps_what_is_finished_cleans_up_and_exits_130(user, target, number):
+    process = start(user, target)
     read_until(process, "step 2 of 3")
     process.send_signal(number)
     out, err = process.communicate(timeout=240)
@@ -89,41 +70,31 @@ def test_one_ctrl_c_keeps_what_is_finished_cleans_up_and_exits_130(
     assert state_directories(run) == []
 
 
-def test_a_second_ctrl_c_leaves_at_once_and_says_what_is_left(
-    user: Cli, target: Path, profile: Callable[[int], Path]
-) -> None:
-    process = start(user, target, profile(60))
+def test_a_second_ctrl_c_leaves_at_once_and_says_what_is_left(user, target):
+    process = start(user, target)
     read_until(process, "step 2 of 3")
     freeze_fio(the_run(user))  # so that the orderly stop is not faster than the second signal
     process.send_signal(signal.SIGINT)
     read_until(process, "again")
     process.send_signal(signal.SIGINT)
-    _, err = process.communicate(timeout=200)
-    assert process.returncode == 130
+    err = ended(process, 130)
     assert str(target) in err
     assert "diskbench resume" in err
     nobody = user.run("cancel", str(the_run(user)["run_id"]))
     assert (nobody.returncode, "has died" in nobody.stderr) == (2, True), nobody.stderr
     assert "diskbench gc" in user.run("gc").stderr
-    done = user.run("gc", str(the_run(user)["trial_id"]))
-    assert done.returncode == 0, done.stderr
+    user.done("gc", str(the_run(user)["trial_id"]))
     assert list(target.iterdir()) == []
 
 
-@pytest.mark.parametrize(
-    ("step", "runs"),
-    [("step 2 of 3", 1), ("third done", 2)],
-)  # fmt: skip
+@pytest.mark.parametrize(("step", "runs"), [("step 2 of 3", 1), ("third done", 2)])
 def test_a_run_killed_in_any_step_resumes_to_the_rows_of_an_undisturbed_one(
-    user: Cli, target: Path, profile: Callable[[int], Path], step: str, runs: int
-) -> None:
+    user, target, step, runs
+):
     """Nor is a finished step run again. Behind the last one the run is only to be given back."""
-    process = start(user, target, profile(2), "--runs", str(runs))
-    killed_at(process, step)
+    killed_at(start(user, target, "--runs", str(runs), seconds=2), step)
     before = the_run(user)
-    resumed = user.run("resume", "--output", "json", "--quiet")
-    assert resumed.returncode == 0, resumed.stderr
-    document = json.loads(resumed.stdout)
+    document = user.json("resume", "--quiet")
     assert [run["state"] for run in document["runs"]] == ["done"] * runs
     (same,) = [run for run in document["runs"] if run["run_id"] == before["run_id"]]
     assert same["steps"][: len(before["steps"])] == before["steps"]
@@ -132,19 +103,15 @@ def test_a_run_killed_in_any_step_resumes_to_the_rows_of_an_undisturbed_one(
         assert rows == [("first", "write"), ("second", "read"), ("third", "read")]
     assert list(target.iterdir()) == []
     assert state_directories(document["runs"][0]) == []
-    again = user.run("resume")
-    assert (again.returncode, "nothing to resume" in again.stderr) == (0, True), again.stderr
+    assert "nothing to resume" in user.done("resume").stderr
 
 
-def test_a_fio_that_hangs_is_killed_with_its_workers_when_the_user_stops(
-    user: Cli, target: Path, profile: Callable[[int], Path]
-) -> None:
-    process = start(user, target, profile(60))
+def test_a_fio_that_hangs_is_killed_with_its_workers_when_the_user_stops(user, target):
+    process = start(user, target)
     read_until(process, "step 2 of 3")
     freeze_fio(the_run(user))
     process.send_signal(signal.SIGINT)
-    _, err = process.communicate(timeout=240)
-    assert process.returncode == 130, err
+    ended(process, 130)
     assert list(target.iterdir()) == []
     assert fio_processes_of(the_run(user)) == []
 

@@ -5,7 +5,7 @@ import io
 import json
 from pathlib import Path
 
-from tests.rigs.cli import WRITE_THEN_READ, Cli, merged_rows
+from tests.rigs.cli import WRITE_THEN_READ, merged_rows
 from tests.rigs.waiting import until
 
 JOB = """[global]
@@ -27,7 +27,7 @@ def run_args(target: Path, profile: Path) -> list[str]:
     return ["run", "--provider", "local", "--path", str(target), "--profile", str(profile)]
 
 
-def test_a_run_leaves_rows_evidence_and_nothing(user: Cli, target: Path, profile: Path) -> None:
+def test_a_run_leaves_rows_evidence_and_nothing(user, target, profile):
     (run,) = user.json(*run_args(target, profile), "--quiet")["runs"]
     assert run["state"] == "done"
     rows = merged_rows(run)
@@ -46,44 +46,36 @@ def test_a_run_leaves_rows_evidence_and_nothing(user: Cli, target: Path, profile
     assert any("canary-after" in k for k in kept)
 
 
-def test_stderr_has_the_plan_and_stdout_the_result(user: Cli, target: Path, profile: Path) -> None:
-    done = user.run(*run_args(target, profile))
-    assert done.returncode == 0, done.stderr
+def test_stderr_has_the_plan_and_stdout_the_result(user, target, profile):
+    done = user.done(*run_args(target, profile))
     assert str(target) in done.stderr
     assert "IOPS" in done.stdout
     assert "trust" in done.stdout
 
 
 def test_rows_are_one_a_step_in_csv_and_rebuilt_from_evidence_into_an_empty_database(
-    user: Cli, target: Path, profile: Path, tmp_path: Path
-) -> None:
-    done = user.run(*run_args(target, profile), "--quiet", "--output", "csv")
-    assert done.returncode == 0, done.stderr
+    user, target, profile, tmp_path
+):
+    done = user.done(*run_args(target, profile), "--quiet", "--output", "csv")
     assert {"iops", "bytes_per_s", "p99_ns"} <= set(next(csv.DictReader(io.StringIO(done.stdout))))
     before = user.call("results", "export", "--format", "csv")
     other = f"sqlite:///{tmp_path}/other.db"
-    assert user.call("results", "rebuild", "--database-url", other).returncode == 0
+    user.called("results", "rebuild", "--database-url", other)
     after = user.call("results", "export", "--format", "csv", "--database-url", other)
     assert before.stdout == after.stdout
     assert before.stdout.count("\n") > 1
 
 
-def test_a_detached_run_goes_on_by_itself(user: Cli, target: Path, profile: Path) -> None:
-    done = user.run(*run_args(target, profile), "--detach", "--quiet")
-    assert done.returncode == 0, done.stderr
+def test_a_detached_run_goes_on_by_itself(user, target, profile):
+    done = user.done(*run_args(target, profile), "--detach", "--quiet")
     shown = ("results", "show", done.stdout.strip())
     until(lambda: user.json(*shown)["runs"][0]["state"] == "done", "the end of the run")
 
 
-def test_a_step_that_fails_ends_the_run_with_1_keeps_its_evidence_and_cleans_up(
-    user: Cli, target: Path, tmp_path: Path
-) -> None:
-    profile = tmp_path / "mine.fio"
-    profile.write_text(
-        WRITE_THEN_READ.format(seconds=2)
-        + "[verify]\nstonewall\nrw=read\nbs=4k\nverify=crc32c\nverify_only\n"
-    )
-    done = user.run("run", "--path", str(target), "--profile", str(profile), "--runs", "2")
+def test_a_step_that_fails_ends_the_run_with_1_keeps_its_evidence_and_cleans_up(user, target):
+    verify = "[verify]\nstonewall\nrw=read\nbs=4k\nverify=crc32c\nverify_only\n"
+    job = user.job(WRITE_THEN_READ + verify, seconds=2)
+    done = user.run("run", "--path", str(target), "--profile", job, "--runs", "2")
     assert (done.returncode, "verify" in done.stderr) == (1, True), done.stderr
     runs = user.json("results", "list")["runs"]
     assert sorted(r["state"] for r in runs) == ["cancelled", "failed"]
@@ -93,12 +85,10 @@ def test_a_step_that_fails_ends_the_run_with_1_keeps_its_evidence_and_cleans_up(
     assert list(target.iterdir()) == []
 
 
-def test_an_allowed_program_runs_and_the_evidence_says_that_it_was_allowed(
-    user: Cli, target: Path, tmp_path: Path
-) -> None:
-    marker, job = tmp_path / "marker", tmp_path / "job.fio"
-    job.write_text(f"[a]\nrw=write\nsize=1m\nexec_prerun=touch {marker}\n")
-    asked = ["run", "--path", str(target), "--profile", str(job), "--quiet"]
+def test_an_allowed_program_runs_and_the_evidence_says_that_it_was_allowed(user, target, tmp_path):
+    marker = tmp_path / "marker"
+    job = user.job(f"[a]\nrw=write\nsize=1m\nexec_prerun=touch {marker}\n")
+    asked = ["run", "--path", str(target), "--profile", job, "--quiet"]
     assert user.run(*asked).returncode == 2
     assert not marker.exists()
     (run,) = user.json(*asked, "--allow", "exec_prerun")["runs"]
@@ -109,11 +99,8 @@ def test_an_allowed_program_runs_and_the_evidence_says_that_it_was_allowed(
     assert any("--allow exec_prerun" in line for line in kept["changes"])
 
 
-def test_the_audit_is_a_line_at_the_end_and_data(user: Cli, target: Path, tmp_path: Path) -> None:
-    profile = tmp_path / "mine.fio"
-    profile.write_text(WRITE_THEN_READ.format(seconds=2))
-    done = user.run("run", "--path", str(target), "--profile", str(profile), "-v")
-    assert done.returncode == 0, done.stderr
+def test_the_audit_is_a_line_at_the_end_and_data(user, target, tmp_path):
+    done = user.done("run", "--path", str(target), "--profile", user.job(seconds=2), "-v")
     (line,) = [text for text in done.stdout.splitlines() if "audit passed" in text]
     assert "failed" not in line
     (run,) = user.json("results", "show")["runs"]
@@ -122,8 +109,8 @@ def test_the_audit_is_a_line_at_the_end_and_data(user: Cli, target: Path, tmp_pa
     assert names == {"bytes": True, "rate": True, "percentiles": True, "end": True, "logs": True}
 
     page = tmp_path / "page.html"
-    assert user.call("report", "last", "-o", str(page)).returncode == 0
+    user.called("report", "last", "-o", str(page))
     assert "audit passed: bytes, rate" in page.read_text()
     site = tmp_path / "site"
-    assert user.call("publish", str(site), "--quiet").returncode == 0
+    user.called("publish", str(site), "--quiet")
     assert any("audit passed: bytes, rate" in one.read_text() for one in site.rglob("*.html"))

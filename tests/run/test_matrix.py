@@ -5,7 +5,6 @@ import json
 import xml.etree.ElementTree as ET
 from pathlib import Path
 
-import pytest
 import yaml
 from tests.rigs.books import in_directories
 from tests.rigs.chaos import Chaos
@@ -37,11 +36,10 @@ def matrix(renting: Chaos, kind: str = "fake", **more: object) -> str:
     return str(file)
 
 
-def test_three_disks_are_measured_on_one_machine(renting: Chaos) -> None:
+def test_three_disks_are_measured_on_one_machine(renting):
     user = renting.user
     file = matrix(renting, "lab", reuse_host=True, axes={"volume": LAB_DISKS})
-    done = user.run("matrix", "run", file)
-    assert done.returncode == 0, done.stderr
+    user.done("matrix", "run", file)
     found = sorted(user.json("results", "list")["runs"], key=lambda one: str(one["run_id"]))
     assert [one["state"] for one in found] == ["done"] * 3
     assert len({one["machine_lease"] for one in found}) == 1
@@ -54,22 +52,19 @@ def test_three_disks_are_measured_on_one_machine(renting: Chaos) -> None:
     assert in_directories(renting.place / "lab") == []
 
 
-def test_a_machine_that_something_went_wrong_on_is_not_handed_on(
-    renting: Chaos, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_machine_that_something_went_wrong_on_is_not_handed_on(renting, monkeypatch):
     monkeypatch.setenv(FAKE_DIR, renting.user.extra_env[FAKE_DIR])
     plan_fault("disk2", "fake-1a", "access")
     done = renting.user.run("matrix", "run", renting.matrix(reuse_host=True))
     assert done.returncode == 1, done.stderr
     assert [one["state"] for one in renting.cells()] == ["done", "failed"]
     assert in_directories(renting.place / "fake") == []
-    again = renting.user.run("matrix", "retry", "--failed")
-    assert again.returncode == 0, again.stderr
+    renting.user.done("matrix", "retry", "--failed")
     runs = [one for one in renting.user.json("results", "list")["runs"] if one["state"] == "done"]
     assert len({one["machine_lease"] for one in runs}) == 2, "the second had a new machine"
 
 
-def test_a_matrix_ends_with_its_figures_and_fails_by_its_conditions(renting: Chaos) -> None:
+def test_a_matrix_ends_with_its_figures_and_fails_by_its_conditions(renting):
     user, file = renting.user, renting.user.home / "junit.xml"
     two = matrix(renting, axes={"size": [1, 2]}, title="One GiB or two")
     conditions = ["--fail-if", "read: iops < 1", "--fail-if", "read: p50 > 1ns"]
@@ -87,19 +82,19 @@ def test_a_matrix_ends_with_its_figures_and_fails_by_its_conditions(renting: Cha
     assert user.run("matrix", "status").stdout == done.stdout
     name = yaml.safe_load(Path(two).read_text())["name"]
     page = user.home / "page.html"
-    assert user.run("report", name, "--to", str(page)).returncode == 0
+    user.done("report", name, "--to", str(page))
     assert f"<h1>{name}: One GiB or two" in page.read_text()
     refused = user.run("matrix", "run", two, "--fail-if", "no-such-step: iops < 1")
     assert (refused.returncode, "no-such-step" in refused.stderr) == (2, True), refused.stderr
 
 
-def test_replicates_go_on_until_the_interval_is_narrow_and_no_longer(renting: Chaos) -> None:
-    (renting.user.home / "steady.fio").write_text(AT_A_RATE)
-    done = renting.user.run(
-        "run", "--provider", "fake", "--disk", "plain", "--size", "1", "--quiet", "--profile",
-        "steady.fio", "--until-ci", "90%", "--max-replicates", "14", timeout_s=300,
-    )  # fmt: skip
-    assert (done.returncode, "n = 10" in done.stdout) == (0, True), done.stderr
+def test_replicates_go_on_until_the_interval_is_narrow_and_no_longer(renting):
+    renting.user.job(AT_A_RATE, "steady.fio")
+    rented = ("--provider", "fake", "--disk", "plain", "--size", "1", "--quiet")
+    until = ("--until-ci", "90%", "--max-replicates", "14")
+    words = ("run", *rented, "--profile", "steady.fio", *until)
+    done = renting.user.done(*words, timeout_s=300)
+    assert "n = 10" in done.stdout
     assert "reached: within ±" in done.stdout
     assert "after 10 replicates, ±90 % was wanted" in done.stdout
     assert len(renting.user.json("results", "list")["runs"]) == 10

@@ -2,9 +2,6 @@
 Python that the classifiers name and this machine has."""
 
 import sqlite3
-from pathlib import Path
-
-from tests.rigs.cli import Cli
 
 JOB = """[write]
 size=1m
@@ -15,7 +12,7 @@ bs=64k
 """
 
 
-def test_a_run_is_kept_by_this_python_and_sqlite(user: Cli, target: Path, profile: Path) -> None:
+def test_a_run_is_kept_by_this_python_and_sqlite(user, target, profile):
     """Before SQLite 3.42 a run on Python 3.12 ended in `NOT NULL constraint failed`."""
     args = ("run", "--provider", "local", "--path", str(target), "--profile", str(profile))
     (run,) = user.json(*args, "--quiet")["runs"]

@@ -21,11 +21,10 @@ IMPORTED = Path(__file__).parents[1] / "cases" / "imported"
 @pytest.fixture
 def renter(tmp_path: Path) -> Iterator[Cli]:
     """A user with a fake cloud of their own, in which nothing is left in the end."""
-    made = a_user(tmp_path)
     fake = tmp_path / "fake"
-    made.extra_env |= {FAKE_DIR: str(fake)}
-    (made.home / "mine.fio").write_text(WRITE_THEN_READ.format(seconds=1))
-    (made.home / "failing.fio").write_text(FAILING.format(seconds=1))
+    made = a_user(tmp_path, **{FAKE_DIR: str(fake)})
+    made.job()
+    made.job(FAILING, "failing.fio")
     yield made
     assert list((fake / "resources").glob("*")) == []
 
@@ -54,7 +53,7 @@ def documents(user: Cli, database: str) -> dict[str, Any]:
     found["rented"] = said("status")["leases"]
     site = user.home / "site"
     # a process of its own: what draws the charts counts them as long as it lives
-    assert user.run("publish", str(site), "--full", "--quiet", *flags).returncode == 0
+    user.done("publish", str(site), "--full", "--quiet", *flags)
     # The manifest holds the stamps of runs, which are random numbers of one database.
     pages = sorted(path for path in site.rglob("*") if path.is_file() and path.name != MANIFEST)
     found["site"] = {str(path.relative_to(site)): path.read_bytes() for path in pages}
@@ -65,28 +64,22 @@ def documents(user: Cli, database: str) -> dict[str, Any]:
 def matrix(user: Cli, name: str, **more: Any) -> str:
     """A matrix of the fake cloud, in a file."""
     fields = {"provider": "fake", "disk": "plain", "size": 1, "profile": f"{user.home}/mine.fio"}
-    file = user.home / f"{name}.yaml"
     whole = {"name": name, "seed": 7, "defaults": fields | more.pop("defaults", {}), **more}
-    file.write_text(json.dumps(whole))  # JSON is YAML
-    return str(file)
+    return user.job(json.dumps(whole), f"{name}.yaml")  # JSON is YAML
 
 
 @pytest.mark.thorough
-def test_every_command_prints_the_same_of_a_rebuilt_database(renter: Cli, tmp_path: Path) -> None:
+def test_every_command_prints_the_same_of_a_rebuilt_database(renter, tmp_path):
     user, target = renter, tmp_path / "target"
     target.mkdir()
     measured = ("run", "--path", str(target), "--quiet", "--label", "team=a", "--profile")
-    assert user.run(*measured, "mine.fio", "--runs", "2").returncode == 0
+    user.done(*measured, "mine.fio", "--runs", "2")
     assert user.run(*measured, "failing.fio", "--runs", "2").returncode == 1
-    imported = user.run("results", "import", *map(str, sorted(IMPORTED.glob("*.json"))[:2]))
-    assert imported.returncode == 0, imported.stderr
+    user.done("results", "import", *map(str, sorted(IMPORTED.glob("*.json"))[:2]))
     shared = matrix(user, "shared", reuse_host=True, include=[{"replicates": 2}])
-    assert user.run("matrix", "run", shared, "--quiet").returncode == 0
-    apart = matrix(
-        user,
-        "apart",
-        include=[{"replicates": 2}, {"profile": str(user.home / "failing.fio"), "replicates": 1}],
-    )
+    user.done("matrix", "run", shared, "--quiet")
+    failing = {"profile": str(user.home / "failing.fio"), "replicates": 1}
+    apart = matrix(user, "apart", include=[{"replicates": 2}, failing])
     assert user.run("matrix", "run", apart, "--quiet").returncode == 1
     costly = matrix(user, "costly", include=[{}], limits={"deadline": 1})
     assert user.run("matrix", "run", costly, "--quiet", "--keep-going").returncode == 1
@@ -94,32 +87,28 @@ def test_every_command_prints_the_same_of_a_rebuilt_database(renter: Cli, tmp_pa
     share = user.home / ".local/share/diskbench"
     before = documents(user, f"sqlite:///{share}/diskbench.db")
     elsewhere = f"sqlite:///{tmp_path}/elsewhere.db"
-    again = user.run("results", "rebuild", "--database-url", elsewhere)
-    assert again.returncode == 0, again.stderr
+    user.done("results", "rebuild", "--database-url", elsewhere)
     after = documents(user, elsewhere)
     assert before.keys() == after.keys()
     for command, document in before.items():
         assert after[command] == document, command
 
 
-def test_a_run_keeps_its_evidence_store_for_life(user: Cli, target: Path, tmp_path: Path) -> None:
+def test_a_run_keeps_its_evidence_store_for_life(user, target, tmp_path):
     first, other = tmp_path / "first", tmp_path / "other"
     first.mkdir()
     other.mkdir()
-    profile = user.home / "mine.fio"
-    profile.write_text(WRITE_THEN_READ.format(seconds=6))
-    flags = ("--path", str(target), "--profile", str(profile), "--evidence-url", first.as_uri())
+    job = user.job(seconds=6)
+    flags = ("--path", str(target), "--profile", job, "--evidence-url", first.as_uri())
     killed_at(user.start("run", *flags), "step 2 of 2")
     refused = user.run("resume", "--evidence-url", other.as_uri())
     assert refused.returncode == 2, refused.stderr
     assert first.as_uri() in refused.stderr
-    done = user.run("resume", "--quiet", "--output", "json")
-    assert done.returncode == 0, done.stderr
-    (run,) = json.loads(done.stdout)["runs"]
+    (run,) = user.json("resume", "--quiet")["runs"]
     assert (run["state"], run["evidence_url"]) == ("done", first.as_uri())
 
     elsewhere = ("--database-url", f"sqlite:///{tmp_path}/elsewhere.db")
     stores = ("--evidence-url", first.as_uri())
-    assert user.run("results", "rebuild", *elsewhere, *stores).returncode == 0
+    user.done("results", "rebuild", *elsewhere, *stores)
     shown = json.loads(user.run("results", "show", *elsewhere, "--output", "json").stdout)
     assert [step["step"] for step in shown["runs"][0]["steps"]] == ["write", "read"]

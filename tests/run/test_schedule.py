@@ -2,7 +2,6 @@
 
 import contextlib
 import subprocess
-import sys
 from collections import Counter
 from collections.abc import Callable, Iterator
 from datetime import UTC, datetime
@@ -11,7 +10,7 @@ from pathlib import Path
 import pytest
 from tests.rigs import waiting
 from tests.rigs.chaos import a_chaos
-from tests.rigs.cli import WRITE_THEN_READ, Cli
+from tests.rigs.cli import Cli
 from tests.rigs.postgres import running_postgres
 
 from diskbench.engine.schedule.schedules import schedule_statuses
@@ -34,8 +33,8 @@ def user(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Cli]:
             url = until_then.enter_context(running_postgres())
         made = until_then.enter_context(a_chaos(tmp_path)).user
         made.extra_env["DISKBENCH_DATABASE_URL"] = url
-        (made.home / "short.fio").write_text(WRITE_THEN_READ.format(seconds=1))
-        (made.home / "nightly.yaml").write_text(MATRIX)
+        made.job(name="short.fio")
+        made.job(MATRIX, "nightly.yaml")
         yield made
 
 
@@ -46,16 +45,7 @@ def worker(user: Cli) -> Iterator[Callable[[], subprocess.Popen[str]]]:
 
     def start() -> subprocess.Popen[str]:
         with (user.home / f"worker{len(started)}.log").open("w") as sink:
-            started.append(
-                subprocess.Popen(
-                    [sys.executable, *user.program, "worker"],
-                    env=user.env,
-                    cwd=user.home,
-                    stdout=sink,
-                    stderr=sink,
-                    text=True,
-                )
-            )
+            started.append(user.start("worker", stdout=sink, stderr=sink))
         return started[-1]
 
     yield start
@@ -91,8 +81,8 @@ def matrices(occurrences: list[Occurrence]) -> Counter[CampaignState | None]:
 
 
 def test_a_schedule_of_two_commands_survives_the_death_of_its_worker(user, worker):
-    added = user.call("schedule", "add", "nightly", "nightly.yaml", "--cron", EVERY_OTHER_SECOND)
-    assert (added.returncode, "  next  " in added.stdout) == (0, True), added.stderr
+    asked = ("schedule", "add", "nightly", "nightly.yaml", "--cron", EVERY_OTHER_SECOND)
+    assert "  next  " in user.called(*asked).stdout
     (user.home / "nightly.yaml").unlink()
     first = worker()
     until(user, lambda seen: any(one.state == "begun" for one in seen), "the first matrix")
@@ -106,7 +96,7 @@ def test_a_schedule_of_two_commands_survives_the_death_of_its_worker(user, worke
         lambda seen: matrices([one for one in seen if one.campaign_id not in before])["done"] > 0,
         "a matrix that the next workers began and ended",
     )
-    assert user.call("schedule", "pause", "nightly").returncode == 0
+    user.called("schedule", "pause", "nightly")
     until(user, lambda seen: set(matrices(seen)) == {"done"}, "the end of all matrices")
 
     occurrences = shown(user)
@@ -123,15 +113,12 @@ def test_a_schedule_of_two_commands_survives_the_death_of_its_worker(user, worke
 
 @pytest.mark.parametrize("user", ["sqlite"], indirect=True)
 def test_triggered_by_hand_it_begins_at_the_next_look_of_a_worker(user, worker):
-    added = user.call(
-        "schedule", "add", "nightly", "nightly.yaml", "--cron", "30 3 29 2 *", "--timezone",
-        "Asia/Kolkata",
-    )  # fmt: skip
-    assert (added.returncode, "03:30 IST" in added.stdout) == (0, True), added.stderr
-    assert user.call("schedule", "trigger", "nightly").returncode == 0
+    when = ("--cron", "30 3 29 2 *", "--timezone", "Asia/Kolkata")
+    assert "03:30 IST" in user.called("schedule", "add", "nightly", "nightly.yaml", *when).stdout
+    user.called("schedule", "trigger", "nightly")
     assert "queued: triggered by hand" in user.call("schedule", "list").stdout
     worker()
     until(user, lambda seen: matrices(seen)["done"] == 1, "the end of its matrix")
     assert "ended: 1 of 1 done" in user.call("schedule", "list").stdout
-    assert user.call("schedule", "remove", "nightly").returncode == 0
+    user.called("schedule", "remove", "nightly")
     assert user.json("schedule", "list")["schedules"] == []

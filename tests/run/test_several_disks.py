@@ -50,9 +50,7 @@ def mapped(said: str) -> list[str]:
     return [line for line in words if line.startswith("filename=")]
 
 
-def test_each_device_of_the_file_is_a_disk(
-    user: Cli, pair: tuple[Loop, Loop], profile: Path
-) -> None:
+def test_each_device_of_the_file_is_a_disk(user, pair, profile):
     one, two = pair
     done = run(user, profile, *named(one, two), "--output", "json")
     assert done.returncode == 0, done.stderr
@@ -73,7 +71,7 @@ def test_each_device_of_the_file_is_a_disk(
     assert both["bytes"] == 16 * 2**20
 
 
-def test_data_on_one_of_them_refuse_both(user: Cli, pair: tuple[Loop, Loop], profile: Path) -> None:
+def test_data_on_one_of_them_refuse_both(user, pair, profile):
     """What else refuses one of several: tests/unit/hosts/test_several_disks.py."""
     subprocess.run(["mkfs.ext4", "-q", pair[1].path], check=True)
     before = [one.image.read_bytes() for one in pair]

@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from tests.rigs.cli import WRITE_THEN_READ, Cli, merged_rows, over_ssh
+from tests.rigs.cli import WRITE_THEN_READ, merged_rows, over_ssh
 from tests.rigs.sshd import Sshd, running_sshd
 
 JOB = WRITE_THEN_READ.format(seconds=1)
@@ -22,7 +22,7 @@ def run_args(target: Path, profile: Path, *hosts: str) -> list[str]:
     return ["run", "--provider", "ssh", *named, "--path", str(target), "--profile", str(profile)]
 
 
-def test_a_run_leaves_rows_and_nothing(user: Cli, sshd: Sshd, target: Path, profile: Path) -> None:
+def test_a_run_leaves_rows_and_nothing(user, sshd, target, profile):
     user = over_ssh(user, sshd.config_block("box"))
     (run,) = user.json(*run_args(target, profile, "box"), "--quiet")["runs"]
     assert run["state"] == "done"
@@ -34,9 +34,7 @@ def test_a_run_leaves_rows_and_nothing(user: Cli, sshd: Sshd, target: Path, prof
     assert not list(Path("/var/tmp").glob(f"diskbench-{run['trial_id']}"))
 
 
-def test_a_host_that_fails_costs_no_other(
-    user: Cli, sshd: Sshd, target: Path, profile: Path
-) -> None:
+def test_a_host_that_fails_costs_no_other(user, sshd, target, profile):
     nobody = "Host gone\n  HostName 127.0.0.1\n  Port 1\n"
     user = over_ssh(user, sshd.config_block("box") + sshd.config_block("second") + nobody)
     done = user.run(
@@ -47,14 +45,9 @@ def test_a_host_that_fails_costs_no_other(
     assert [(r["address"], r["state"]) for r in runs] == [("box", "done"), ("second", "done")]
 
 
-def test_a_changed_host_key_is_refused_and_nothing_is_written(
-    user: Cli, sshd: Sshd, target: Path, profile: Path
-) -> None:
+def test_a_changed_host_key_is_refused_and_nothing_is_written(user, sshd, target, profile):
     other = "ssh-ed25519 AAAAC3NzaC1lZDI1NTE5AAAAIGxhbmd1YWdlIGlzIGEgdmlydXMgZnJvbSBvdXRlcg"
     sshd.known_hosts.write_text(f"*-key-{sshd.port} {other}\n")
     user = over_ssh(user, sshd.config_block("box"))
-    done = user.call_refused(*run_args(target, profile, "box"))
-    assert done.returncode == 2
-    assert "key" in done.stderr.lower()
-    assert "Traceback" not in done.stderr
+    assert "key" in user.refused(*run_args(target, profile, "box")).stderr.lower()
     assert list(target.iterdir()) == []

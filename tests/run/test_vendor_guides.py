@@ -34,20 +34,20 @@ def disk(tmp_path: Path) -> Iterator[Loop]:
         yield loop
 
 
-def test_every_guide_is_run() -> None:
+def test_every_guide_is_run():
     jobs = {path.name for path in GUIDES.iterdir()} - {"README.md"}
     assert jobs == ON_A_DEVICE.keys() | IN_A_DIRECTORY.keys()
 
 
 @pytest.mark.parametrize("name", ON_A_DEVICE)
-def test_a_guides_job_runs_on_a_device(user: Cli, disk: Loop, name: str) -> None:
+def test_a_guides_job_runs_on_a_device(user, disk, name):
     flags, jobs = ON_A_DEVICE[name]
     named = ["--device", disk.path, "--destroy-data", disk.identity]
     run_guide(user, name, [*named, *flags], jobs)
 
 
 @pytest.mark.parametrize("name", IN_A_DIRECTORY)
-def test_a_guides_job_runs_in_a_directory(user: Cli, target: Path, name: str) -> None:
+def test_a_guides_job_runs_in_a_directory(user, target, name):
     flags, jobs = IN_A_DIRECTORY[name]
     run_guide(user, name, ["--path", str(target), *flags], jobs)
     assert not list(target.iterdir())

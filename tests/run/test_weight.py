@@ -6,7 +6,8 @@ from datetime import datetime
 from pathlib import Path
 
 import pytest
-from tests.rigs.cli import WRITE_THEN_READ, Cli
+from tests.rigs.cli import Cli, over_ssh
+from tests.rigs.counted_host import counted_host
 
 HEAVY = ("polars", "scipy", "vl_convert")
 """Libraries of frames, statistics and pictures."""
@@ -39,19 +40,14 @@ class Weight:
 def weighed(user: Cli, tmp_path: Path, *args: str) -> Weight:
     """Run `diskbench ARGS` and weigh it."""
     to = tmp_path / "weight.json"
-    program = replace(
-        user, program=("-c", MAIN), extra_env={**user.extra_env, "WEIGHT_TO": str(to)}
-    )
-    done = program.run(*args)
-    assert done.returncode == 0, done.stderr
+    env = user.extra_env | {"WEIGHT_TO": str(to)}
+    replace(user, program=("-c", MAIN), extra_env=env).done(*args)
     weight = json.loads(to.read_text())
     return Weight(set(weight["modules"]), weight["mb"], weight["imported"])
 
 
-def test_a_run_loads_nothing_that_draws_and_fits(user: Cli, target: Path, tmp_path: Path) -> None:
-    profile = tmp_path / "mine.fio"
-    profile.write_text(WRITE_THEN_READ.format(seconds=2))
-    run = ("run", "--path", str(target), "--profile", str(profile))
+def test_a_run_loads_nothing_that_draws_and_fits(user, target, tmp_path):
+    run = ("run", "--path", str(target), "--profile", user.job(seconds=2))
     user.run(*run)  # makes the database
     weight = weighed(user, tmp_path, *run)
     assert [name for name in HEAVY if name in weight.modules] == []
@@ -63,15 +59,44 @@ def test_a_run_loads_nothing_that_draws_and_fits(user: Cli, target: Path, tmp_pa
 
 
 @pytest.mark.parametrize("output", ["table", "json"])
-def test_nothing_is_imported_from_the_first_step_to_the_last(
-    output: str, user: Cli, target: Path, tmp_path: Path
-) -> None:
-    profile = tmp_path / "mine.fio"
-    profile.write_text(WRITE_THEN_READ.format(seconds=1))
-    run = ("run", "--path", str(target), "--profile", str(profile), "--output", output)
+def test_nothing_is_imported_from_the_first_step_to_the_last(output, user, target, tmp_path):
+    run = ("run", "--path", str(target), "--profile", user.job(), "--output", output)
     weight = weighed(user, tmp_path, *run)
     (shown,) = user.json("results", "show", "last")["runs"]
     begin = datetime.fromisoformat(shown["started_at"]).timestamp()
     end = max(datetime.fromisoformat(step["finished_at"]) for step in shown["steps"]).timestamp()
     assert begin < end
     assert [name for at, name in weight.imported if begin < at < end] == []
+
+
+# What one run starts on its host: little, since the host is what it measures.
+
+
+ONE_STEP = """\
+[reads]
+rw=randread
+bs=4k
+size=1m
+ioengine=psync
+rate_iops=200
+time_based
+runtime=1s
+"""
+MOST_PROCESSES = 62
+"""How many processes and threads a run of one second may start, on a machine so busy that many
+seconds pass. They are 44: 21 of sshd and the frames of commands, 14 of fio, which is asked, tried
+without a disk and run; before 2026-11-28, when shell ran on the host, about 117."""
+COMMANDS = 6
+"""Facts and directory; fio's parser; directories and start, which is followed; the permission to
+start fio; files; cleanup."""
+
+
+def test_a_run_starts_few_processes_on_its_host(user, target, tmp_path):
+    with counted_host(tmp_path / "sshd") as host:
+        over_ssh(user, host.server.config_block("box"))
+        before = host.counts()
+        on_host = ("--provider", "ssh", "--host", "box", "--path", str(target))
+        user.done("run", *on_host, "--profile", user.job(ONE_STEP), "--quiet")
+        started = host.counts().since(before)
+    assert (started.connections, started.commands) == (1, COMMANDS)
+    assert started.processes <= MOST_PROCESSES

@@ -3,7 +3,6 @@
 import functools
 import json
 import signal
-import subprocess
 from collections.abc import Callable, Iterator
 from datetime import UTC, datetime
 from typing import Any
@@ -69,14 +68,9 @@ class Worker:
 
     def __init__(self, user: Cli, name: str, flags: tuple[str, ...]) -> None:
         self.log = user.home / f"{name}.log"
+        words = ("--log-format", "json", "worker", "--name", name, *flags)
         with self.log.open("w") as sink:
-            self.process = subprocess.Popen(
-                [*user.command, "--log-format", "json", "worker", "--name", name, *flags],
-                env=user.env,
-                cwd=user.home,
-                stdout=sink,
-                stderr=sink,
-            )
+            self.process = user.start(*words, stdout=sink, stderr=sink)
 
     def told(self) -> list[dict[str, Any]]:
         whole = self.log.read_text().rpartition("\n")[0]  # it is being written
@@ -84,9 +78,6 @@ class Worker:
 
     def serves(self) -> bool:
         return self.has_told("worker ")
-
-    def waits(self) -> bool:
-        return self.has_told("the database does not answer")
 
     def has_told(self, begin: str) -> bool:
         return any(event["event"].startswith(begin) for event in self.told())
@@ -111,19 +102,16 @@ def worker(user: Cli) -> Iterator[Callable[..., Worker]]:
 
 def a_profile(user: Cli, seconds: int) -> str:
     """Three steps; the one in the middle lasts `seconds`."""
-    file = user.home / f"three{seconds}.fio"
-    file.write_text(THREE_STEPS.format(seconds=seconds))
-    return str(file)
+    return user.job(THREE_STEPS, f"three{seconds}.fio", seconds=seconds)
 
 
 def queue(user: Cli, *, cells: int = 1, seconds: int = 4, **more: Any) -> None:
     """Leave a matrix of the fake cloud to workers."""
     fields = {"provider": "fake", "disk": "plain", "size": 1, "profile": a_profile(user, seconds)}
     matrix = {"name": "small", "defaults": fields, "include": [{"replicates": cells}], **more}
-    file = user.home / "small.yaml"
-    file.write_text(json.dumps(matrix))  # JSON is YAML
-    done = user.run("matrix", "run", str(file), "--queue")
-    assert done.returncode == 0, done.stderr
+    user.done(
+        "matrix", "run", user.job(json.dumps(matrix), "small.yaml"), "--queue"
+    )  # JSON is YAML
 
 
 def cells(user: Cli) -> list[CellRow]:
@@ -217,20 +205,15 @@ def test_a_worker_that_drains_finishes_its_own_cells_and_takes_no_other(user, wo
     assert only.process.wait(timeout=WAIT_S) == 0
     assert sorted([cell.state for cell in cells(user)]) == ["done", "waiting", "waiting"]
     assert user.json("status")["workers"] == []
-    assert user.run("matrix", "cancel").returncode == 0
+    user.done("matrix", "cancel")
     worker("cleaner")
     until(lambda: all_over(user), "the end of the matrix")
 
 
 def test_a_cell_with_a_route_waits_for_a_worker_that_reaches_it(user, worker):
     """And takes no other cell's place meanwhile, though only one may run and it comes first."""
-    queue(
-        user,
-        seconds=1,
-        order="listed",
-        limits={"max_parallel": 1},
-        include=[{"route": "site-a", "size": 1}, {"route": "site-b", "size": 2}],
-    )
+    sites = [{"route": "site-a", "size": 1}, {"route": "site-b", "size": 2}]
+    queue(user, seconds=1, order="listed", limits={"max_parallel": 1}, include=sites)
     b = worker("b", "--queues", "fake/site-b")
     until(lambda: [cell.state for cell in cells(user)] == ["waiting", "done"], "site b's cell")
     assert "1 cell waits for a worker that serves fake/site-a" in user.run("status").stdout
@@ -253,7 +236,7 @@ def test_one_cell_can_be_cancelled_and_the_others_go_on(user, worker):
     for command, told in (("resume", "is left to workers"), ("gc", "in use")):
         refused = user.run(command, endless.trial_id)
         assert (refused.returncode, told in refused.stderr) == (2, True), refused.stderr
-    assert user.run("cancel", endless.trial_id).returncode == 0
+    user.done("cancel", endless.trial_id)
     until(lambda: all_over(user), "the end of the matrix")
     states = {"three600" in cell.key: cell.state for cell in cells(user)}
     assert states == {True: "cancelled", False: "done"}

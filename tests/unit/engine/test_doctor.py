@@ -29,9 +29,7 @@ class TestMachine:
         ("providers", "state"),
         [((), "problem"), (("lab", "aws"), "problem"), (("aws", "gcp"), "warning")],
     )
-    def test_without_fio_only_rented_ones_are_measured(
-        self, monkeypatch, tmp_path, providers, state
-    ):
+    def test_without_fio_only_rented_are_measured(self, monkeypatch, tmp_path, providers, state):
         monkeypatch.setenv("PATH", str(tmp_path))
         (tmp_path / "sh").symlink_to("/bin/sh")
         found = examine_machine(LocalHost(), providers)

@@ -4,15 +4,19 @@ import shutil
 import subprocess
 import tempfile
 from collections.abc import Callable, Iterator
+from contextlib import ExitStack
 from pathlib import Path
 
 import pytest
 import ulid
+from tests.rigs.loops import attached, detach_all, empty_image
 from tests.rigs.ssh_fixtures import proxy, ssh_config, sshd
 
+from diskbench.errors import MeasurementFailed
 from diskbench.hosts import local, shell
+from diskbench.hosts.jobs import start_and_watch
 from diskbench.hosts.local import LocalHost
-from diskbench.hosts.unit import Unit
+from diskbench.hosts.unit import Unit, UnitExit
 from diskbench.hosts.workspace import cleanup, make_workspace
 from diskbench.model.spec import ResolvedTarget
 
@@ -48,20 +52,47 @@ def as_nobody(monkeypatch) -> Callable[[], None]:
 @pytest.fixture
 def make_loop(tmp_path) -> Iterator[Callable[..., tuple[str, Path]]]:
     """Attach a fresh image to a loop device; gives its path and its image. Detached afterwards."""
-    attached: list[str] = []
+    with ExitStack() as stack:
 
-    def make(name: str = "disk.img", mib: int = 32, *flags: str) -> tuple[str, Path]:
-        image = tmp_path / name
-        if not image.exists():
-            with image.open("wb") as file:
-                file.truncate(mib * 2**20)
-        argv = ["losetup", "-f", "--show", *flags, str(image)]
-        attached.append(subprocess.check_output(argv, text=True).strip())
-        return attached[-1], image
+        def make(name: str = "disk.img", mib: int = 32) -> tuple[str, Path]:
+            image = tmp_path / name
+            if not image.exists():
+                empty_image(image, mib)
+            return stack.enter_context(attached(image)).path, image
 
-    yield make
-    for device in attached:
+        yield make
+
+
+@pytest.fixture
+def exchange(tmp_path) -> Iterator[Callable[[str], Path]]:
+    """Let another empty disk take the name of a loop device; gives its image."""
+    other = empty_image(tmp_path / "other.img")
+
+    def exchanged(device: str) -> Path:
         subprocess.run(["losetup", "-d", device], check=True)
+        subprocess.run(["losetup", device, str(other)], check=True)
+        return other
+
+    yield exchanged
+    detach_all(other)
+
+
+def grow(device: str, image: Path) -> None:
+    os.truncate(image, 64 * 2**20)
+    subprocess.run(["losetup", "-c", device], check=True)
+
+
+def watch(unit: Unit, should_stop=lambda: False, on_tick=lambda _: None, **more) -> UnitExit:
+    return start_and_watch(LocalHost(), unit, on_tick, should_stop, **more)
+
+
+def refused(unit: Unit, words: str, *images: Path) -> None:
+    """The step ends with these words before fio, and nothing is written to the disks."""
+    before = [image.read_bytes() for image in images]
+    with pytest.raises(MeasurementFailed, match=words):
+        watch(unit)
+    assert [image.read_bytes() for image in images] == before
+    assert not Path(unit.directory, "fio.json").exists()
 
 
 @pytest.fixture
@@ -74,13 +105,9 @@ def target() -> Iterator[ResolvedTarget]:
         place.chmod(0o755)
         measured = place / "measured"
         measured.mkdir()
-        made = ResolvedTarget(
-            kind="directory",
-            path=str(measured),
-            work_dir=f"{measured}/diskbench-{trial}",
-            state_dir=f"{place}/diskbench-{trial}",
-            size_bytes=2**20,
-        )
+        own = {"work_dir": f"{measured}/diskbench-{trial}"}
+        own |= {"state_dir": f"{place}/diskbench-{trial}", "size_bytes": 2**20}
+        made = ResolvedTarget(kind="directory", path=str(measured), **own)
         yield made
         cleanup(LocalHost(), made)
 
@@ -96,14 +123,9 @@ def make_unit(target) -> Callable[..., Unit]:
             f"rate_iops=200,200\ntime_based\nruntime={round(seconds * 1000)}ms\n"
             "write_bw_log=fio\nper_job_logs=1\nlog_avg_msec=1000\n[one]\n[two]\n"
         )
-        unit = Unit(
-            trial_id=target.state_dir.rpartition("-")[2],
-            run_index=0,
-            name="000-mix",
-            state_dir=target.state_dir,
-            job=job,
-            work_dir=target.work_dir,
-        )
+        places = {"state_dir": target.state_dir, "work_dir": target.work_dir}
+        trial = target.state_dir.rpartition("-")[2]
+        unit = Unit(trial_id=trial, run_index=0, name="000-mix", job=job, **places)
         return unit.model_copy(update=changes)
 
     return make

@@ -9,11 +9,11 @@ import subprocess
 import sys
 import tempfile
 import threading
-from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 from tests.rigs.fake_host import FakeHost
+from tests.rigs.windows import first_on_path, program
 
 from diskbench.errors import ConnectionLost, MeasurementFailed
 from diskbench.hosts import agent, calls
@@ -29,16 +29,6 @@ HERE = LocalHost()
 ALLOWED = {"path": "/dev/sdx", "number": "8:16", "identity": "serial", "size": 4096}
 
 
-def program(path: Path, text: str) -> None:
-    path.parent.mkdir(exist_ok=True)
-    path.write_text(f"#!/bin/sh\n{text}\n")
-    path.chmod(0o755)
-
-
-def first(directory: Path) -> str:
-    return f"{directory}:{os.environ['PATH']}"
-
-
 @pytest.mark.parametrize(
     ("says", "plain"),
     [
@@ -48,19 +38,17 @@ def first(directory: Path) -> str:
     ],
     ids=["it is busy", "it says nothing", "busybox"],
 )
-def test_only_a_rm_without_the_option_may_cross_filesystems(
-    says: str, plain: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_only_a_rm_without_the_option_may_cross_filesystems(says, plain, tmp_path, monkeypatch):
     log = tmp_path / "log"
     program(tmp_path / "bin/rm", f'echo "$@" >>{log}\ncase "$*" in *--one*) {says} ;; esac; exit 1')
-    monkeypatch.setenv("PATH", first(tmp_path / "bin"))
+    monkeypatch.setenv("PATH", first_on_path(tmp_path / "bin"))
     agent.gone("/nowhere", sudo=[])
     removals = [line for line in log.read_text().splitlines() if line.startswith("-rf")]
     assert len([line for line in removals if "--one-file-system" not in line]) == plain
     assert all(line.endswith("-- /nowhere") for line in removals)
 
 
-def test_what_changes_a_disk_or_a_mount_is_not_killed_half_done() -> None:
+def test_what_changes_a_disk_or_a_mount_is_not_killed_half_done():
     changing = {"mount", "umount", "rm", "--stop", "--zero-superblock", "--create", "-a"}
     found = []
     for node in ast.walk(ast.parse(Path(agent.__file__).read_text())):
@@ -73,9 +61,7 @@ def test_what_changes_a_disk_or_a_mount_is_not_killed_half_done() -> None:
     assert len(found) == 7
 
 
-def test_cleanup_needs_no_kill_of_the_host(
-    make_unit: Callable[..., units.Unit], target, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_cleanup_needs_no_kill_of_the_host(make_unit, target, tmp_path, monkeypatch):
     program(tmp_path / "bin/kill", f"touch {tmp_path}/called; exit 1")
     unit, begun = make_unit(60), threading.Event()
 
@@ -87,7 +73,7 @@ def test_cleanup_needs_no_kill_of_the_host(
     thread.start()
     assert begun.wait(200)
     with monkeypatch.context() as patched:
-        patched.setenv("PATH", first(tmp_path / "bin"))
+        patched.setenv("PATH", first_on_path(tmp_path / "bin"))
         cleanup(HERE, target)
     thread.join(200)
     assert not (tmp_path / "called").exists()
@@ -99,9 +85,7 @@ ODD = "/a\u2028b\x85c\x0bd"
 """A mount point that str.splitlines would cut into four."""
 
 
-def test_a_mount_is_found_whatever_characters_its_name_has(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_mount_is_found_whatever_characters_its_name_has(tmp_path, monkeypatch):
     monkeypatch.setattr(agent, "PROC", str(tmp_path))
     (tmp_path / "self").mkdir()
     (tmp_path / "self/mountinfo").write_text(f"36 35 8:16 / {ODD} rw - ext4 /dev/sdx rw\n")
@@ -113,9 +97,7 @@ def test_a_mount_is_found_whatever_characters_its_name_has(
 
 
 @pytest.mark.parametrize("text", ["", "36 35 8:16 / /a\n", "36 35 ? / /a rw - ext4 /dev/sdx rw\n"])
-def test_a_list_of_mounts_that_cannot_be_read_refuses_the_disk(
-    text: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_list_of_mounts_that_cannot_be_read_refuses_the_disk(text, tmp_path, monkeypatch):
     monkeypatch.setattr(agent, "PROC", str(tmp_path))
     monkeypatch.setattr(agent, "kernel_name", lambda _: "sdx")
     (tmp_path / "self").mkdir()
@@ -124,15 +106,13 @@ def test_a_list_of_mounts_that_cannot_be_read_refuses_the_disk(
         agent.Disk(ALLOWED).check_taken()
 
 
-def test_an_answer_is_cut_at_newlines_alone() -> None:
+def test_an_answer_is_cut_at_newlines_alone():
     host = FakeHost()
     host.run = lambda *_, **__: Completed(0, f"= {ODD}\nnone\n".encode(), b"")
     assert calls.ask(host, "stripe") == [f"= {ODD}", "none"]
 
 
-def test_a_name_brings_no_line_into_an_answer(
-    monkeypatch: pytest.MonkeyPatch, capfdbinary: pytest.CaptureFixture[bytes]
-) -> None:
+def test_a_name_brings_no_line_into_an_answer(monkeypatch, capfdbinary):
     monkeypatch.setitem(agent.COMMANDS, "end", lambda _: iter(["path=/a\n== end"]))
     monkeypatch.setattr(sys, "argv", ["agent", json.dumps({"do": "end"})])
     with monkeypatch.context() as patched:
@@ -188,9 +168,7 @@ def commands(monkeypatch: pytest.MonkeyPatch) -> list[tuple[str, ...]]:
     return said
 
 
-def test_no_superblock_is_cleared_after_an_array_that_does_not_stop(
-    array: agent.Array, commands: list[tuple[str, ...]], monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_no_superblock_is_cleared_after_an_array_that_does_not_stop(array, commands, monkeypatch):
     monkeypatch.setattr(agent, "holders", lambda number: {"a": ["md0"], "b": ["md1"]}[number])
     with pytest.raises(agent.Failed, match="md0 is busy"):
         array.take_apart()
@@ -198,18 +176,14 @@ def test_no_superblock_is_cleared_after_an_array_that_does_not_stop(
     assert ("mdadm", "--stop", "/dev/md1") not in commands
 
 
-def test_an_array_of_which_a_member_is_gone_is_not_taken_apart(
-    array: agent.Array, commands: list[tuple[str, ...]]
-) -> None:
+def test_an_array_of_which_a_member_is_gone_is_not_taken_apart(array, commands):
     array.members.append(Member("c", -1, "c cannot be opened: Input/output error"))
     with pytest.raises(agent.Failed, match=r"^c cannot be opened"):
         array.find()
     assert commands == []
 
 
-def test_a_disk_that_cannot_be_opened_or_examined_is_not_said_to_be_wiped(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
+def test_a_disk_that_cannot_be_opened_or_examined_is_not_said_to_be_wiped(monkeypatch):
     monkeypatch.setattr(agent, "ran", lambda *_: (2, "blkid: error"))
     for names, why in ((["check_identity"], "opened"), (["check_same", "hold"], "examined")):
         for name in names:
@@ -229,9 +203,7 @@ def inside(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> agent.Unit:
     return agent.Unit(spec, os.open(tmp_path, os.O_RDONLY))
 
 
-def test_a_disk_that_appears_after_it_was_to_be_opened_is_not_measured(
-    inside: agent.Unit, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_disk_that_appears_after_it_was_to_be_opened_is_not_measured(inside, monkeypatch):
     monkeypatch.setattr(agent.Unit, "check", lambda _: None)
     with pytest.raises(agent.Failed, match="/dev/sdx was missing when it was to be opened"):
         inside.hold()
@@ -240,7 +212,7 @@ def test_a_disk_that_appears_after_it_was_to_be_opened_is_not_measured(
 @pytest.mark.parametrize(
     "line", ["filename=/etc/passwd", "filename=/dev/sdx:/etc/passwd", " filename = /etc/passwd"]
 )
-def test_a_job_that_names_something_else_is_refused(line: str, inside: agent.Unit) -> None:
+def test_a_job_that_names_something_else_is_refused(line, inside):
     inside.disks[0].descriptor = 9
     Path("job.fio").write_text(f"[x]\n{line}\n")
     with pytest.raises(agent.Failed, match=r"job.fio names /etc/passwd, which is not a disk of"):
@@ -249,18 +221,14 @@ def test_a_job_that_names_something_else_is_refused(line: str, inside: agent.Uni
     assert Path(inside._job()).read_text() == "[x]\nfilename=/proc/self/fd/9\n"
 
 
-def test_a_test_file_that_is_gone_when_its_cache_is_dropped_is_no_error(
-    inside: agent.Unit, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_test_file_that_is_gone_at_the_cache_drop_is_no_error(inside, tmp_path, monkeypatch):
     inside.work = str(tmp_path)
     (tmp_path / "there").touch()
     monkeypatch.setattr(os, "walk", lambda _: [(str(tmp_path), ["gone"], ["gone", "there"])])
     assert list(inside._files()) == [f"{tmp_path}/there"]
 
 
-def test_nothing_is_written_to_the_files_of_a_unit_that_are_summed(
-    inside: agent.Unit, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_nothing_is_written_to_the_files_of_a_unit_that_are_summed(inside, monkeypatch):
     """fio hangs in the kernel and is left behind: what it printed is kept, and what it prints when
     the disk comes back changes no file whose checksum was taken."""
     beats = threading.Thread(target=lambda: None)
@@ -277,7 +245,7 @@ def test_nothing_is_written_to_the_files_of_a_unit_that_are_summed(
     assert "fio.json: OK" in sums.stdout
 
 
-def test_who_has_ended_keeps_its_number_until_it_is_waited_for() -> None:
+def test_who_has_ended_keeps_its_number_until_it_is_waited_for():
     process = subprocess.Popen(["true"])
     while not agent.has_ended(process):
         pass
@@ -287,9 +255,7 @@ def test_who_has_ended_keeps_its_number_until_it_is_waited_for() -> None:
 
 
 @pytest.mark.slow
-def test_what_fio_forked_is_killed_when_fio_itself_has_ended(
-    make_unit: Callable[..., units.Unit], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_what_fio_forked_is_killed_when_fio_itself_has_ended(make_unit, tmp_path, monkeypatch):
     """fio is killed, and a worker of it, in a session of its own, ignores the stop."""
     monkeypatch.setattr(units, "STOP_PATIENCE_S", 2)
     program(
@@ -298,7 +264,7 @@ def test_what_fio_forked_is_killed_when_fio_itself_has_ended(
         "trap '' TERM; exec 3>pipe.fio\n"
         "setsid sh -c 'while :; do sleep 1; done' & exit 3",
     )
-    monkeypatch.setenv("PATH", first(tmp_path / "bin"))
+    monkeypatch.setenv("PATH", first_on_path(tmp_path / "bin"))
     unit = make_unit(60, fio_limit_s=2)
     end = start_and_watch(HERE, unit, lambda _: None, lambda: False)
     assert (end.fio_exit, end.limit) == (3, "fio")
@@ -306,9 +272,7 @@ def test_what_fio_forked_is_killed_when_fio_itself_has_ended(
 
 
 @pytest.mark.slow
-def test_a_mistake_of_the_program_ends_fio_and_is_told(
-    make_unit: Callable[..., units.Unit], monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_mistake_of_the_program_ends_fio_and_is_told(make_unit, monkeypatch):
     known = units.specification
 
     def lacking(unit: units.Unit) -> dict[str, object]:
@@ -323,9 +287,7 @@ def test_a_mistake_of_the_program_ends_fio_and_is_told(
     assert list(agent.living_in(unit.directory, unit.state_dir)) == []
 
 
-def test_an_old_python_gives_way_to_the_one_that_came_with_the_system(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_an_old_python_gives_way_to_the_one_that_came_with_the_system(tmp_path, monkeypatch):
     newer = tmp_path / "platform-python"
     newer.symlink_to(sys.executable)
     boot = calls._BOOT.replace("/usr/libexec/platform-python", str(newer))
@@ -342,12 +304,10 @@ def test_an_old_python_gives_way_to_the_one_that_came_with_the_system(
         calls.ask(HERE, "end", state=str(tmp_path), signal=int(signal.SIGTERM))
 
 
-def test_names_beyond_ascii_work_where_no_locale_has_them(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, python_of: Callable[[str], str]
-) -> None:
+def test_names_beyond_ascii_work_where_no_locale_has_them(tmp_path, monkeypatch, python_of):
     assert Path(agent.__file__).read_text().isascii(), "it is written to the host as names are"
     program(tmp_path / "bin/python3", f'LC_ALL=nowhere exec {python_of("3.6")} "$@"')
-    monkeypatch.setenv("PATH", first(tmp_path / "bin"))
+    monkeypatch.setenv("PATH", first_on_path(tmp_path / "bin"))
     with tempfile.TemporaryDirectory(prefix="größe-") as place:
         facts, looked = gather_and_look(HERE, place, device=False, look=True)
     assert looked[-1].startswith("free ")

@@ -61,9 +61,7 @@ def test_looking_writes_nothing(make_loop):
     assert image.read_bytes() == before
 
 
-def test_a_device_that_was_held_open_is_free_again_and_one_that_does_not_exist_is_refused(
-    tmp_path, make_loop
-):
+def test_a_device_that_was_held_is_free_again_and_a_missing_one_refused(tmp_path, make_loop):
     assert "does not exist" in refused(str(tmp_path / "nothing"), "x")
     device, image = make_loop()
     with exclusive(device):

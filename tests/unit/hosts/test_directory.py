@@ -5,6 +5,8 @@ import tempfile
 from pathlib import Path
 
 import pytest
+from tests.rigs.loops import tmpfs
+from tests.rigs.windows import first_on_path, program
 
 from diskbench import errors
 from diskbench.hosts.directory import require_absolute, usable_bytes
@@ -49,45 +51,37 @@ def test_what_is_no_directory_to_measure_in(tmp_path):
 
 @pytest.fixture
 def a_tmpfs(tmp_path, request):
-    """A filesystem of the test, with the options of the parameter."""
-    at = tmp_path / "mounted"
-    at.mkdir()
-    subprocess.run(["mount", "-t", "tmpfs", "-o", request.param, "none", str(at)], check=True)
-    yield at
-    subprocess.run(["umount", str(at)], check=True)
+    """A filesystem of the test, of the size (and options) of the parameter."""
+    with tmpfs(tmp_path / "mounted", request.param) as at:
+        yield at
 
 
-@pytest.mark.parametrize("a_tmpfs", ["ro"], indirect=True)
+@pytest.mark.parametrize("a_tmpfs", ["1m,ro"], indirect=True)
 def test_a_read_only_filesystem_is_named_as_such(a_tmpfs):
     assert "Read-only file system" in refused(a_tmpfs)
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("a_tmpfs", ["size=2g"], indirect=True)
+@pytest.mark.parametrize("a_tmpfs", ["2g"], indirect=True)
 def test_more_than_the_free_space_less_a_reserve_is_refused(a_tmpfs):
     assert check_directory(HERE, str(a_tmpfs), GIB) == pytest.approx(2 * GIB * 0.95)
     assert "2 GiB is more than the free space" in refused(a_tmpfs, 2 * GIB)
 
 
 @pytest.mark.slow
-def test_fio_itself_refuses_a_job_file_with_its_own_words_and_reads_all_in_one_start(
-    monkeypatch, tmp_path
-):
+def test_fio_refuses_a_job_file_with_its_own_words_reading_all_at_once(monkeypatch, tmp_path):
     good = "[x]\nrw=read\nsize=1m\nfilename=/tmp/x\n"
     parse_only(HERE, [("a", good), ("b", good)])
     with pytest.raises(errors.ProfileError, match=r"refuses step b: .*nonsense"):
         parse_only(HERE, [("a", good), ("b", good + "nonsense=1\n")])
     starts, fio = tmp_path / "starts", tmp_path / "fio"
-    fio.write_text(f'#!/bin/sh\necho >>{starts}\nexec {shutil.which("fio")} "$@"\n')
-    fio.chmod(0o755)
-    monkeypatch.setenv("PATH", f"{tmp_path}:{os.environ['PATH']}")
+    program(fio, f'echo >>{starts}\nexec {shutil.which("fio")} "$@"')
+    monkeypatch.setenv("PATH", first_on_path(tmp_path))
     parse_only(HERE, [(name, "[x]\nrw=read\nsize=1m\nfilename=/tmp/x\n") for name in "abc"])
     assert len(starts.read_text()) == 1
 
 
-def test_installing_where_fio_is_does_nothing_and_one_that_cannot_work_says_why(
-    monkeypatch, tmp_path
-):
+def test_installing_where_fio_is_does_nothing_and_what_fails_says_why(monkeypatch, tmp_path):
     install_fio(HERE)
     for tool in ("sh", "id", "true"):
         where = subprocess.run(["which", tool], capture_output=True, text=True, check=True)
@@ -143,9 +137,7 @@ def test_what_everybody_or_a_group_may_write_to_is_refused_unless_it_is_sticky(t
     check_directory(HERE, str(at), 1)
 
 
-def test_root_by_sudo_measures_in_the_users_own_directory_with_a_warning(
-    foreign, monkeypatch, caplog
-):
+def test_root_by_sudo_measures_in_the_users_directory_with_a_warning(foreign, monkeypatch, caplog):
     monkeypatch.setenv("SUDO_UID", "65534")
     monkeypatch.setenv("SUDO_USER", "nobody")
     check_directory(HERE, str(foreign), 1)
@@ -203,9 +195,7 @@ def swapped(target, tmp_path):
 
 
 @pytest.mark.parametrize("how", ["link", "remade", "other"])
-def test_a_swapped_work_directory_is_not_measured_in_nor_removed_nor_prepared_again(
-    swapped, target, make_unit, how
-):
+def test_a_swapped_work_directory_is_not_measured_removed_or_made(swapped, target, make_unit, how):
     swaps, victim = swapped
     unit = make_unit(0.1)
     make_workspace(HERE, target)

@@ -1,6 +1,5 @@
 """The facts of a machine, from real and from garbled answers."""
 
-import os
 import subprocess
 from pathlib import Path
 
@@ -8,6 +7,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from tests.rigs.fake_host import FakeHost
+from tests.rigs.loops import between
+from tests.rigs.windows import first_on_path, program
 
 from diskbench.errors import HostUnavailable
 from diskbench.hosts import facts as facts_of
@@ -48,12 +49,9 @@ def test_a_loop_device_and_a_directory_on_it_have_the_same_disk(make_loop, tmp_p
     subprocess.run(["mkfs.ext4", "-q", device], check=True)
     at = tmp_path / "at"
     at.mkdir()
-    subprocess.run(["mount", "-o", "noatime", device, str(at)], check=True)
-    try:
+    with between(["mount", "-o", "noatime", device, str(at)], ["umount", str(at)]):
         by_device = gather(LocalHost(), device, device=True)
         by_path = gather(LocalHost(), str(at / "still" / "to be made"), device=False)
-    finally:
-        subprocess.run(["umount", str(at)], check=True)
     assert by_device.disk == by_path.disk
     assert (by_device.disk.path, by_device.disk.transport) == (device, "loop")
     assert by_device.disk.size_bytes == 32 * 2**20
@@ -82,18 +80,15 @@ def test_a_host_that_is_no_posix_machine_is_told():
 @pytest.mark.slow
 def test_fio_is_asked_again_only_after_a_change_or_ten_minutes(monkeypatch, tmp_path):
     monkeypatch.setattr(facts_of, "_FIOS", {})
-    monkeypatch.setenv("PATH", f"{tmp_path}:{os.environ['PATH']}")
+    monkeypatch.setenv("PATH", first_on_path(tmp_path))
     fio, starts = tmp_path / "fio", tmp_path / "starts"
 
     def asked(version=None):
         if version is not None:
             new = tmp_path / "new"  # as a package manager replaces it: by another file
-            new.write_text(
-                f"#!/bin/sh\necho >>{starts}\n"
-                f'[ "$1" = --version ] && {{ echo a wrapper; echo {version}; }}\n'
-                '[ "$1" = --enghelp ] && printf "Available IO engines:\\n\\tnull\\n"\n'
-            )
-            new.chmod(0o755)
+            told = f'[ "$1" = --version ] && {{ echo a wrapper; echo {version}; }}'
+            engines = '[ "$1" = --enghelp ] && printf "Available IO engines:\\n\\tnull\\n"'
+            program(new, f"echo >>{starts}\n{told}\n{engines}")
             new.rename(fio)
         starts.write_text("")
         facts = gather(LocalHost(), "/", device=False)

@@ -1,6 +1,5 @@
 """What the unit looks at just before fio starts: the disk may have changed since it passed."""
 
-import os
 import subprocess
 from pathlib import Path
 
@@ -17,10 +16,11 @@ from tests.rigs.disk_states import (
     swap,
     written,
 )
+from tests.rigs.windows import first_on_path, program
+from tests.unit.hosts.conftest import grow, refused, watch
 
 from diskbench.errors import MeasurementFailed, ReleaseFailed
 from diskbench.hosts.device import DeviceProof, check_device
-from diskbench.hosts.jobs import start_and_watch
 from diskbench.hosts.local import LocalHost
 from diskbench.hosts.workspace import cleanup, filesystem_uuid, make_workspace, mount_point
 from diskbench.units import MIB
@@ -45,54 +45,35 @@ def raw_unit(make_unit):
     return make
 
 
-def watch(unit):
-    return start_and_watch(HERE, unit, lambda _: None, lambda: False)
-
-
 def test_the_disk_that_passed_is_written_to(make_loop, raw_unit):
     device, image = make_loop()
     assert watch(raw_unit(device, guard_of(device, image))).fio_exit == 0
     assert image.read_bytes()[: 4 * MIB].count(0) < MIB
 
 
-def untouched(image, unit, words):
-    before = image.read_bytes()
-    with pytest.raises(MeasurementFailed, match=words):
-        watch(unit)
-    assert image.read_bytes() == before
-    assert not Path(unit.directory, "fio.json").exists()
-
-
-def test_another_disk_under_the_same_name_is_refused(make_loop, raw_unit, tmp_path):
+def test_another_disk_under_the_same_name_is_refused(make_loop, raw_unit, exchange):
     device, image = make_loop()
     unit = raw_unit(device, guard_of(device, image))
-    other = tmp_path / "other.img"
-    with other.open("wb") as file:
-        file.truncate(32 * MIB)
-    subprocess.run(["losetup", "-d", device], check=True)
-    subprocess.run(["losetup", device, str(other)], check=True)
-    untouched(other, unit, "no longer answers to")
+    refused(unit, "no longer answers to", exchange(device))
 
 
-def test_a_disk_of_another_number_is_refused(make_loop, raw_unit):
+@pytest.mark.parametrize(
+    ("change", "words"),
+    [({"number": "7:250"}, "not 7:250"), ({"path": "/nowhere/gone"}, "is now gone")],
+)
+def test_a_disk_of_another_number_or_one_that_is_gone_is_refused(
+    make_loop, raw_unit, change, words
+):
     device, image = make_loop()
-    guard = guard_of(device, image).model_copy(update={"number": "7:250"})
-    untouched(image, raw_unit(device, guard), "not 7:250")
+    guard = guard_of(device, image).model_copy(update=change)
+    refused(raw_unit(device, guard), words, image)
 
 
 def test_a_disk_of_another_size_is_refused(make_loop, raw_unit):
     device, image = make_loop()
     unit = raw_unit(device, guard_of(device, image))
-    with image.open("r+b") as file:
-        file.truncate(64 * MIB)
-    subprocess.run(["losetup", "-c", device], check=True)
-    untouched(image, unit, "has another size")
-
-
-def test_a_disk_that_is_gone_is_refused(make_loop, raw_unit, tmp_path):
-    device, image = make_loop()
-    guard = guard_of(device, image).model_copy(update={"path": str(tmp_path / "gone")})
-    untouched(image, raw_unit(device, guard), "is now gone")
+    grow(device, image)
+    refused(unit, "has another size", image)
 
 
 # --- A filesystem of our own
@@ -222,36 +203,32 @@ def written_by_us(image, what):
     return data[:SWAP_HEADER_BYTES] if what == "swap" else data
 
 
-@pytest.mark.parametrize("what", CAME)
-def test_what_came_to_the_disk_since_it_passed_keeps_fio_from_it(
-    make_loop, raw_unit, tmp_path, what
-):
+def kept_off(what, device, image, place, work):
+    """Work on a disk that something came to is refused, and changes nothing."""
     come, words = CAME[what]
-    device, image = make_loop(mib=72)
-    unit = raw_unit(device, guard_of(device, image))
-    with come(device, image, tmp_path):
+    with come(device, image, place):
         before = written_by_us(image, what)
         with pytest.raises(MeasurementFailed, match=words):
-            watch(unit)
+            work()
         assert written_by_us(image, what) == before
+
+
+@pytest.mark.parametrize("what", CAME)
+def test_what_came_to_a_disk_since_it_passed_keeps_fio_off(make_loop, raw_unit, tmp_path, what):
+    device, image = make_loop(mib=72)
+    unit = raw_unit(device, guard_of(device, image))
+    kept_off(what, device, image, tmp_path, lambda: watch(unit))
     assert not Path(unit.directory, "fio.json").exists()
 
 
 @pytest.mark.parametrize("what", CAME)
 def test_what_came_to_the_disk_since_it_passed_keeps_mkfs_from_it(fs_target, tmp_path, what):
-    come, words = CAME[what]
     target, image = fs_target("ext4", 72)
-    with come(target.device, image, tmp_path):
-        before = written_by_us(image, what)
-        with pytest.raises(MeasurementFailed, match=words):
-            make_workspace(HERE, target)
-        assert written_by_us(image, what) == before
+    kept_off(what, target.device, image, tmp_path, lambda: make_workspace(HERE, target))
 
 
 @pytest.mark.parametrize("write", [signatures.write_mbr, signatures.write_gpt])
-def test_our_own_filesystem_under_a_new_partition_table_is_neither_remade_nor_wiped(
-    fs_target, write
-):
+def test_our_filesystem_under_a_new_partition_table_is_neither_remade_nor_wiped(fs_target, write):
     target, image = fs_target("ext4", 72)
     make_workspace(HERE, target)
     subprocess.run(["umount", mount_point(target)], check=True)
@@ -264,16 +241,12 @@ def test_our_own_filesystem_under_a_new_partition_table_is_neither_remade_nor_wi
     assert image.read_bytes() == before
 
 
-def test_a_disk_that_cannot_be_examined_is_not_written_to(
-    make_loop, raw_unit, tmp_path, monkeypatch
-):
+def test_a_disk_that_cannot_be_examined_is_not_written(make_loop, raw_unit, tmp_path, monkeypatch):
     device, image = make_loop()
     unit = raw_unit(device, guard_of(device, image))
     for name, exit_status in (("blkid", 4), ("wipefs", 1)):
-        fake = tmp_path / f"without-{name}"
-        fake.mkdir()
-        (fake / name).write_text(f"#!/bin/sh\nexit {exit_status}\n")
-        (fake / name).chmod(0o755)
+        program(tmp_path / f"without-{name}" / name, f"exit {exit_status}")
         with monkeypatch.context() as patched:
-            patched.setenv("PATH", f"{fake}:{os.environ['PATH']}")
-            untouched(image, unit.model_copy(update={"name": f"000-{name}"}), "cannot be examined")
+            patched.setenv("PATH", first_on_path(tmp_path / f"without-{name}"))
+            of_step = unit.model_copy(update={"name": f"000-{name}"})
+            refused(of_step, "cannot be examined", image)

@@ -8,12 +8,13 @@ import shutil
 import signal
 import subprocess
 import threading
-import time
 from pathlib import Path
 
 import pytest
 from tests.rigs.fake_host import FakeHost, Fault
-from tests.rigs.waiting import started
+from tests.rigs.loops import tmpfs
+from tests.rigs.waiting import started, until
+from tests.rigs.windows import first_on_path, program
 
 from diskbench.errors import ConnectionLost, EvidenceDamaged, MeasurementFailed, ReleaseFailed
 from diskbench.fio.recorded import CHECKSUM_S, NULL_IOPS, parse_cache_drop, parse_canary
@@ -125,9 +126,7 @@ def test_a_second_start_attaches_and_starts_no_second_fio(make_unit):
     assert fio_starts(unit) == 1
 
 
-def test_a_finished_step_has_the_same_end_at_once_and_a_file_changed_since_is_damaged(
-    make_unit, tmp_path, monkeypatch
-):
+def test_a_finished_step_has_one_end_and_changed_files_are_damage(make_unit, tmp_path, monkeypatch):
     unit = make_unit(0.2)
     first = watch(LocalHost(), unit)
     assert watch(LocalHost(), unit) == first
@@ -207,9 +206,7 @@ def test_the_page_cache_is_dropped_and_the_drop_is_verified(make_unit, target, t
 
 
 @pytest.mark.parametrize("name", ["one.0.0", ".hidden"])
-def test_the_machines_page_cache_is_dropped_only_where_there_are_test_files(
-    make_unit, target, name
-):
+def test_the_machines_page_cache_is_dropped_only_with_test_files(make_unit, target, name):
     unit = make_unit(0.1, canary_after=True)
     watch(LocalHost(), unit)
     assert "method fadvise\n" in Path(unit.directory, "cache.txt").read_text()
@@ -223,11 +220,9 @@ def test_the_machines_page_cache_is_dropped_only_where_there_are_test_files(
 
 def test_nothing_of_a_unit_outlives_it(make_unit, tmp_path, monkeypatch):
     # What waits for the next second waits for minutes here: it would be found.
-    (tmp_path / "sleep").write_text(
-        f'#!/bin/sh\n[ "$1" != 1 ] || set -- 100\nexec {shutil.which("sleep")} "$@"\n'
-    )
-    (tmp_path / "sleep").chmod(0o755)
-    monkeypatch.setenv("PATH", f"{tmp_path}:{os.environ['PATH']}")
+    real = shutil.which("sleep")
+    program(tmp_path / "bin/sleep", f'[ "$1" != 1 ] || set -- 100\nexec {real} "$@"')
+    monkeypatch.setenv("PATH", first_on_path(tmp_path / "bin"))
     unit = make_unit(0.1)
     assert watch(LocalHost(), unit).fio_exit == 0
     mark = f"DISKBENCH_TRIAL={unit.state_dir}".encode()
@@ -238,10 +233,7 @@ def test_nothing_of_a_unit_outlives_it(make_unit, tmp_path, monkeypatch):
                 if mark in path.read_bytes().split(b"\0"):
                     yield path.parent.name
 
-    deadline = time.monotonic() + 50
-    while left := list(living()):
-        assert time.monotonic() < deadline, left
-        time.sleep(0.05)
+    until(lambda: not list(living()), "the end of all", 50, log=lambda: list(living()))
 
 
 def test_without_root_the_files_own_pages_are_dropped(make_unit, target, as_nobody):
@@ -274,9 +266,7 @@ def test_broken_connections_cost_nothing_but_notes(make_unit, tmp_path):
 
 
 @pytest.mark.parametrize("spoil", [Path.unlink, lambda kept: kept.write_bytes(b"other"), None])
-def test_the_program_is_sent_once_for_a_trial_and_again_where_it_is_not_as_it_was(
-    make_unit, tmp_path, spoil
-):
+def test_the_program_is_sent_once_a_trial_and_again_where_it_changed(make_unit, tmp_path, spoil):
     host, unit, notes = FakeHost(), make_unit(0.1), []
     watch(host, unit)
     (kept,) = Path(unit.state_dir).glob(".agent-*")
@@ -369,15 +359,11 @@ def test_cleanup_removes_nothing_beneath_a_mount_whatever_its_path_holds(name, t
     odd = target.model_copy(update={"work_dir": f"{at}/{Path(target.work_dir).name}"})
     make_workspace(LocalHost(), odd)
     inner = Path(odd.work_dir, "in ner")
-    inner.mkdir()
-    subprocess.run(["mount", "-t", "tmpfs", "none", str(inner)], check=True)
-    (inner / "precious").touch()
-    try:
+    with tmpfs(inner):
+        (inner / "precious").touch()
         with pytest.raises(ReleaseFailed, match="holds a mount"):
             cleanup(LocalHost(), odd)
         assert (inner / "precious").exists()
-    finally:
-        subprocess.run(["umount", str(inner)], check=True)
     cleanup(LocalHost(), odd)
     assert not Path(odd.work_dir).exists()
 

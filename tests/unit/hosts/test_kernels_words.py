@@ -1,11 +1,18 @@
 """What agent.py reads of a kernel: disks that this machine has not, in a /sys of the test."""
 
+import ast
+import re
 from pathlib import Path
 
 import pytest
+from tests.rigs.windows import program
 
 from diskbench.hosts import agent
-from diskbench.hosts.facts import layer_words
+from diskbench.hosts.collect import collect
+from diskbench.hosts.device import list_devices
+from diskbench.hosts.facts import gather_and_look, layer_words
+from diskbench.hosts.jobs import start_and_watch
+from diskbench.hosts.local import LocalHost
 
 
 @pytest.fixture
@@ -31,14 +38,14 @@ def sysfs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 @pytest.mark.usefixtures("sysfs")
-def test_a_volume_lies_on_the_disk_of_its_partition() -> None:
+def test_a_volume_lies_on_the_disk_of_its_partition():
     assert list(agent.below("253:0")) == ["253:0", "8:17", "8:16"]
     assert agent.physical("253:0") == {"8:16"}
     assert agent.holders("8:17") == ["dm-0"]
     assert agent.partitions_of("8:16") == [("8:17", "sdb1")]
 
 
-def test_a_disk_answers_to_what_it_says_itself_and_to_what_udev_wrote_down(sysfs: Path) -> None:
+def test_a_disk_answers_to_what_it_says_itself_and_to_what_udev_wrote_down(sysfs):
     device = sysfs / "devices/sdb/device"
     device.mkdir()
     device.joinpath("vpd_pg80").write_bytes(b"\x00\x80\x00\x14  VMware   serial\x00\x00 ")
@@ -51,9 +58,7 @@ def test_a_disk_answers_to_what_it_says_itself_and_to_what_udev_wrote_down(sysfs
     ]  # fmt: skip
 
 
-def test_a_disk_that_something_is_built_on_or_whose_name_cannot_be_read_is_not_written_to(
-    sysfs: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_disk_with_something_on_it_or_an_unreadable_name_is_not_written_to(sysfs, monkeypatch):
     allowed = {"path": "/dev/sdb", "number": "8:16", "identity": "x", "size": 4096 * 512}
     with pytest.raises(agent.Failed, match=r"^/dev/sdb is held by dm-0$"):
         agent.Disk(allowed).check_taken()
@@ -78,9 +83,7 @@ def test_a_disk_that_something_is_built_on_or_whose_name_cannot_be_read_is_not_w
         ({}, "dm-0"),
     ],
 )
-def test_a_layer_below_a_filesystem_is_named_by_what_makes_it(
-    sysfs: Path, files: dict[str, str], words: str
-) -> None:
+def test_a_layer_below_a_filesystem_is_named_by_what_makes_it(sysfs, files, words):
     (sysfs / "devices/dm-0/uevent").write_text("DEVNAME=dm-0\n")
     for name, text in files.items():
         path = sysfs / "devices/dm-0" / name
@@ -89,9 +92,7 @@ def test_a_layer_below_a_filesystem_is_named_by_what_makes_it(
     assert layer_words(agent.layer("253:0")) == words
 
 
-def test_a_directory_lies_on_the_longest_mount_above_it_where_its_descriptor_names_none(
-    sysfs: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_directory_lies_on_the_longest_mount_where_its_descriptor_names_none(sysfs, monkeypatch):
     monkeypatch.setattr(agent, "PROC", str(sysfs / "proc"))
     (sysfs / "proc/self").mkdir(parents=True)
     (sysfs / "proc/self/mountinfo").write_text(
@@ -101,3 +102,33 @@ def test_a_directory_lies_on_the_longest_mount_above_it_where_its_descriptor_nam
     assert on is not None
     assert (on.point, on.number, on.options) == ("/", "8:17", "rw,discard")
     assert agent.points_of("8:16", agent.mounts()) == ["/"], "it is its partition that is mounted"
+
+
+# Hosts are older than we are: agent.py runs under each Python from 3.6 on, as it is.
+
+
+HERE = LocalHost()
+
+
+def test_its_grammar_is_that_of_the_oldest():
+    ast.parse(Path(agent.__file__).read_text(), feature_version=(3, 6))
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("version", ["3.6", "3.7", "3.8", "3.13"])
+def test_a_step_is_measured_with_it(version, python_of, make_unit, target, tmp_path, monkeypatch):
+    found = python_of(version)
+    said = tmp_path / "said"
+    program(tmp_path / "bin/python3", f'{found} -V >>{said} 2>&1\nexec {found} -W error "$@"')
+    monkeypatch.setenv("PATH", f"{tmp_path}/bin:/usr/sbin:/usr/bin:/sbin:/bin")
+    unit = make_unit(1.2, canary_before=True)
+    facts, looked = gather_and_look(HERE, target.path, device=False, look=True)
+    assert facts.fio_version
+    assert looked[-1].startswith("free ")
+    assert list_devices(HERE)
+    assert start_and_watch(HERE, unit, lambda _: None, lambda: False).fio_exit == 0
+    assert Path(unit.directory, "unit.err").read_text() == ""
+    names = {path.name for path in collect(HERE, unit, tmp_path / "got")}
+    assert {"fio.json", "samples.txt", "lock.txt", "end.txt"} <= names
+    ran = {re.match(r"Python (\d+\.\d+)", line)[1] for line in said.read_text().splitlines()}
+    assert ran == {version}

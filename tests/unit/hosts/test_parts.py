@@ -12,10 +12,12 @@ from pathlib import Path
 import pytest
 from tests.rigs.fake_host import FakeHost, Fault
 
-from diskbench.errors import ConnectionLost, EvidenceDamaged, LimitExceeded
+from diskbench.errors import ConnectionLost, EvidenceDamaged, InvalidValue, LimitExceeded
 from diskbench.hosts import collect as collecting
 from diskbench.hosts.collect import collect
+from diskbench.hosts.device import DeviceProof
 from diskbench.hosts.parts import Parts, Unpacked
+from diskbench.hosts.stripe import stripe, stripe_uuid
 from diskbench.hosts.unit import Unit
 from diskbench.ports import ByteSink
 
@@ -92,9 +94,7 @@ def host_with(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[..., 
 
 
 @pytest.mark.parametrize("programs", [("zstd",), ()], ids=["zstd", "Python alone"])
-def test_a_fetch_goes_on_where_it_broke(
-    tmp_path: Path, host_with: Callable[..., None], programs: tuple[str, ...]
-) -> None:
+def test_a_fetch_goes_on_where_it_broke(tmp_path, host_with, programs):
     unit = ended_unit(tmp_path / "unit", lines=200_000)
     host_with(*programs)
     once = Counted()
@@ -111,9 +111,7 @@ def test_a_fetch_goes_on_where_it_broke(
     assert host.sent <= once.sent + cuts * 50_000
 
 
-def test_what_came_is_kept_for_the_next_attempt(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_what_came_is_kept_for_the_next_attempt(tmp_path, monkeypatch):
     monkeypatch.setattr(collecting, "_LONGEST_WAIT_S", 0.01)
     unit = ended_unit(tmp_path / "unit", lines=60_000)
     host = Counted(faults=[Fault("cut", 200_000), *[Fault("refuse")] * collecting.ATTEMPTS])
@@ -125,7 +123,7 @@ def test_what_came_is_kept_for_the_next_attempt(
     assert skipped(host)[-1] > 0
 
 
-def test_damaged_parts_are_fetched_from_the_start(tmp_path: Path) -> None:
+def test_damaged_parts_are_fetched_from_the_start(tmp_path):
     unit = ended_unit(tmp_path / "unit", lines=60_000)
     host = Counted(faults=[Fault("cut", 200_000), Fault("damage", 5_000)])
     host.connect()
@@ -135,7 +133,7 @@ def test_damaged_parts_are_fetched_from_the_start(tmp_path: Path) -> None:
     assert first == third == 0 < second
 
 
-def test_a_connection_that_breaks_leaves_no_half_list_of_checksums(tmp_path: Path) -> None:
+def test_a_connection_that_breaks_leaves_no_half_list_of_checksums(tmp_path):
     unit = ended_unit(tmp_path / "unit", lines=100)
     (tmp_path / "unit" / "new.sums.77").write_text("of a connection that broke\n")
     collect(FakeHost(), unit, tmp_path / "got")
@@ -161,7 +159,7 @@ def parts_of(
 
 
 @pytest.mark.parametrize("command", [["gzip", "-1"], ["zstd", "-q", "-c"], ["cat"]])
-def test_the_parts_are_one_archive(tmp_path: Path, command: list[str]) -> None:
+def test_the_parts_are_one_archive(tmp_path, command):
     chunks = [b"a" * 70_000, b"b" * 3, b"\x1f\x8b" * 40_000]
     stream = Unpacked(parts_of(tmp_path, chunks, command))
     data = b"".join(chunks)
@@ -176,9 +174,7 @@ def test_the_parts_are_one_archive(tmp_path: Path, command: list[str]) -> None:
 
 
 @pytest.mark.parametrize("command", [["gzip", "-1"], ["zstd", "-q", "-c"]])
-def test_a_part_that_unpacks_to_much_is_read_in_little_memory(
-    tmp_path: Path, command: list[str]
-) -> None:
+def test_a_part_that_unpacks_to_much_is_read_in_little_memory(tmp_path, command):
     parts = parts_of(tmp_path, [bytes(100 * 2**20)], command)
     tracemalloc.start()
     try:
@@ -188,16 +184,48 @@ def test_a_part_that_unpacks_to_much_is_read_in_little_memory(
         tracemalloc.stop()
 
 
-def test_a_part_that_unpacks_to_more_than_the_limit_is_refused(tmp_path: Path) -> None:
+def test_a_part_that_unpacks_to_more_than_the_limit_is_refused(tmp_path):
     with pytest.raises(LimitExceeded):
         parts_of(tmp_path, [bytes(3 * 2**20)], ["gzip", "-1"], 2**20)
 
 
 @pytest.mark.parametrize("head", [b"\x1f\x8b\x08\x00rubbish", b"\x28\xb5\x2f\xfdrubbish" * 20])
-def test_what_does_not_unpack_is_damaged(tmp_path: Path, head: bytes) -> None:
+def test_what_does_not_unpack_is_damaged(tmp_path, head):
     def get(sink: ByteSink) -> int:
         sink.write(head * 100)
         raise ConnectionLost("cut")
 
     with pytest.raises(EvidenceDamaged):
         Parts(tmp_path, 2**30).fetch(get)
+
+
+# What makes no stripe is said before any host is asked.
+
+
+TRIAL = "01jd0000000000000000000001"
+
+
+def member(name, size_bytes=2**30, path=None):
+    path = path or f"/dev/{name}"
+    return DeviceProof(path=path, number="-", identity=f"vol-{name}", size_bytes=size_bytes)
+
+
+@pytest.mark.parametrize(
+    ("members", "why"),
+    [
+        ([], "two or more disks, not 0"),
+        ([member("a")], "two or more disks, not 1"),
+        ([member("a"), member("a")], "names one disk twice"),
+        ([member("a"), member("b", 2**31)], "1,073,741,824 and 2,147,483,648 bytes"),
+        ([member("a"), member("b", path="/dev/b c")], "not the name of a disk"),
+        ([member("a"), member("b", path="/dev/b\t-\tx")], "not the name of a disk"),
+    ],
+)
+def test_disks_that_make_no_stripe_are_refused(members, why):
+    with pytest.raises(InvalidValue, match=why):
+        stripe(FakeHost(faults=[Fault("refuse")]), TRIAL, members)
+
+
+def test_a_trials_array_is_known_by_a_uuid_of_its_own_that_never_changes():
+    assert stripe_uuid(TRIAL) == "58ca45ea-e72b-5b81-9607-229212b09784"
+    assert stripe_uuid(TRIAL) != stripe_uuid(TRIAL[:-1] + "2")

@@ -4,12 +4,12 @@ import subprocess
 from pathlib import Path
 
 import pytest
+from tests.unit.hosts.conftest import grow, refused, watch
 
 from diskbench.errors import MeasurementFailed, TargetRefused
 from diskbench.fio.samples import parse_samples
 from diskbench.hosts.agent import disks_under
 from diskbench.hosts.device import check_devices
-from diskbench.hosts.jobs import start_and_watch
 from diskbench.hosts.local import LocalHost
 from diskbench.units import MIB
 
@@ -44,18 +44,6 @@ def raw_unit(make_unit):
     return make
 
 
-def watch(unit):
-    return start_and_watch(HERE, unit, lambda _: None, lambda: False)
-
-
-def refused(unit, words, *images):
-    before = [image.read_bytes() for image in images]
-    with pytest.raises(MeasurementFailed, match=words):
-        watch(unit)
-    assert [image.read_bytes() for image in images] == before
-    assert not Path(unit.directory, "fio.json").exists()
-
-
 @pytest.mark.parametrize("job", [JOB, BOTH], ids=["a job each", "one job on both"])
 def test_both_disks_are_written_to_through_what_holds_them(pair, raw_unit, job):
     unit = raw_unit(guards(*pair), job)
@@ -75,15 +63,9 @@ class TestTheSecond:
     """A second disk that changed since it passed is refused as a single one is, for whatever
     reason: tests/unit/hosts/test_guarded_unit.py and tests/drills/test_guard.py."""
 
-    def test_another_disk_under_its_name(self, pair, raw_unit, tmp_path):
+    def test_another_disk_under_its_name(self, pair, raw_unit, exchange):
         unit = raw_unit(guards(*pair))
-        device, _ = pair[1]
-        other = tmp_path / "other.img"
-        with other.open("wb") as file:
-            file.truncate(32 * MIB)
-        subprocess.run(["losetup", "-d", device], check=True)
-        subprocess.run(["losetup", device, str(other)], check=True)
-        refused(unit, "no longer answers to", other, pair[0][1], pair[1][1])
+        refused(unit, "no longer answers to", exchange(pair[1][0]), pair[0][1], pair[1][1])
 
     def test_data_on_it(self, pair, raw_unit):
         unit = raw_unit(guards(*pair))
@@ -97,15 +79,13 @@ class TestTheSecond:
         job = JOB.replace("bs=1m", "bs=4k\ntime_based\nruntime=60s\nrate_iops=100")
         unit, seen = raw_unit(allowed, job.replace("direct=1\n", "")), []
 
-        def grow(tick):
+        def tick(_):
             if not seen:
-                seen.append(tick)
-                with image.open("r+b") as file:
-                    file.truncate(64 * MIB)
-                subprocess.run(["losetup", "-c", device], check=True)
+                grow(device, image)
+            seen.append(True)
 
         with pytest.raises(MeasurementFailed, match=f"the size of {device} is now"):
-            start_and_watch(HERE, unit, grow, lambda: bool(seen))  # then fio is stopped
+            watch(unit, lambda: bool(seen), tick)  # then fio is stopped
 
 
 def test_swapped_names_and_one_disk_given_twice_are_refused_at_the_step_too(pair, raw_unit):

@@ -72,9 +72,7 @@ def test_a_closed_connection_ends_at_once_however_rarely_its_thread_looks(config
     assert not thread.is_alive()
 
 
-def test_an_unknown_host_is_refused_with_its_fingerprint_and_how_to_add_it(
-    configure, sshd, tmp_path
-):
+def test_an_unknown_host_is_refused_with_its_fingerprint_to_add_it(configure, sshd, tmp_path):
     configure(UserKnownHostsFile=tmp_path / "empty", StrictHostKeyChecking="no")
     words = refused()
     key = __import__("base64").b64decode(sshd.host_public.split()[1])
@@ -128,9 +126,7 @@ def test_a_host_with_several_keys_is_asked_for_the_one_we_know(tmp_path, monkeyp
         assert hello() == "hello"
 
 
-def test_a_refused_key_is_told_with_what_was_tried_and_one_with_a_passphrase_with_the_agent(
-    configure, tmp_path
-):
+def test_a_refused_key_is_told_with_what_was_tried_and_the_agent_if_it_helps(configure, tmp_path):
     keygen(tmp_path / "stranger")
     configure(IdentityFile=tmp_path / "stranger")
     words = refused()

@@ -54,7 +54,7 @@ def take(turn: Turn, if_busy: str = "fail") -> None:
 
 
 @pytest.mark.parametrize("count", [1, 12])
-def test_held_claims_live_and_left_ones_do_not(count: int, place: Path) -> None:
+def test_held_claims_live_and_left_ones_do_not(count, place):
     with ExitStack() as stack:
         for number in range(2 * count):
             claim = place / f"diskbench-t{number:02d}.claim"
@@ -64,9 +64,7 @@ def test_held_claims_live_and_left_ones_do_not(count: int, place: Path) -> None:
         assert living() == [f"t{n:02d}" for n in range(count)]
 
 
-def test_a_shared_lock_is_no_turn_and_no_claim_is_kept_for_longer_than_a_diskbench_keeps_one(
-    place: Path,
-) -> None:
+def test_a_shared_lock_is_no_turn_and_no_claim_is_kept_for_longer_than_a_diskbench_keeps_one(place):
     claim = place / "diskbench-t0.claim"
     claim.write_text(CLAIM.format(name="t0"))
     with claim.open() as file:
@@ -77,7 +75,7 @@ def test_a_shared_lock_is_no_turn_and_no_claim_is_kept_for_longer_than_a_diskben
     assert living() == []
 
 
-def test_a_turn_waits_for_a_look_that_holds_its_claim_for_a_moment(place: Path) -> None:
+def test_a_turn_waits_for_a_look_that_holds_its_claim_for_a_moment(place):
     claim = place / "diskbench-ours.claim"
     claim.touch()
     looks = claim.open()
@@ -97,9 +95,7 @@ def left(name: str, since_s: int) -> str:
     [(40, False, False), (40, True, True), (0, False, True)],
     ids=["long ago", "long ago, and held", "now"],
 )
-def test_a_claim_that_lost_its_turn_long_ago_is_removed_by_the_next_unit(
-    since_s: int, is_held: bool, stays: bool, place: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_claim_that_lost_its_turn_long_ago_is_gone(since_s, is_held, stays, place, monkeypatch):
     monkeypatch.setattr(agent, "DEAD_S", 30)  # a machine may have been up for minutes only
     claim = place / "diskbench-t0.claim"
     claim.write_text(left("t0", since_s))
@@ -113,7 +109,7 @@ def test_a_claim_that_lost_its_turn_long_ago_is_removed_by_the_next_unit(
 
 
 @pytest.mark.parametrize("ahead", [10**7, 10**13])
-def test_a_ticket_that_no_diskbench_gives_moves_nobody_back(ahead: int, place: Path) -> None:
+def test_a_ticket_that_no_diskbench_gives_moves_nobody_back(ahead, place):
     claim = place / "diskbench-t0.claim"
     claim.write_text(CLAIM.format(name="t0").replace("ticket 7", f"ticket {ahead}"))
     with claim.open("r+") as file:
@@ -123,7 +119,7 @@ def test_a_ticket_that_no_diskbench_gives_moves_nobody_back(ahead: int, place: P
     assert turn.ticket <= agent.uptime() + 1
 
 
-def test_a_dead_claim_of_another_user_stays(place: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_dead_claim_of_another_user_stays(place, monkeypatch):
     monkeypatch.setattr(agent, "DEAD_S", 30)
     claim = place / "diskbench-t0.claim"
     claim.write_text(left("t0", 40))
@@ -132,9 +128,7 @@ def test_a_dead_claim_of_another_user_stays(place: Path, monkeypatch: pytest.Mon
     assert claim.exists()
 
 
-def test_a_claim_that_was_removed_while_it_was_locked_is_made_again(
-    place: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_claim_that_was_removed_while_it_was_locked_is_made_again(place, monkeypatch):
     claim, real = place / "diskbench-ours.claim", fcntl.flock
     claim.touch()
     removed = []
@@ -150,9 +144,7 @@ def test_a_claim_that_was_removed_while_it_was_locked_is_made_again(
     assert claim.stat().st_size > 0
 
 
-def test_turns_are_taken_in_the_order_of_their_tickets_and_a_kept_one_is_its_trials(
-    place: Path,
-) -> None:
+def test_turns_are_taken_in_the_order_of_their_tickets_and_a_kept_one_is_its_trials(place):
     first, second, third = a_turn("z"), a_turn("a"), a_turn("m")
     take(first)
     for later in (second, third):
@@ -178,9 +170,7 @@ def test_turns_are_taken_in_the_order_of_their_tickets_and_a_kept_one_is_its_tri
     assert living() == ["a"]
 
 
-def test_a_queue_that_somebody_holds_for_ever_is_gone_on_without(
-    place: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_queue_that_somebody_holds_for_ever_is_gone_on_without(place, monkeypatch):
     monkeypatch.setattr(agent, "LOCK_S", 0.1)
     with (place / "diskbench.queue").open("w") as file:
         fcntl.flock(file, fcntl.LOCK_EX)
@@ -193,18 +183,18 @@ def test_a_queue_that_somebody_holds_for_ever_is_gone_on_without(
 
 @given(st.integers(min_value=1, max_value=99_999_999_999 // 2))
 @example(951_782_400)  # a 29th of February in a year that ends a century
-def test_the_date_of_a_claim_is_that_of_the_calendar(unix_s: int) -> None:
+def test_the_date_of_a_claim_is_that_of_the_calendar(unix_s):
     claim = Claim("/c", CLAIM.format(name="t").replace("since 1", f"since {unix_s}"), 0)
     expected = datetime(1970, 1, 1, tzinfo=UTC) + timedelta(seconds=unix_s)
     assert claim.sentence.endswith(f"since {expected:%Y-%m-%d %H:%M:%S} UTC)")
 
 
 @pytest.mark.parametrize("since", ["", "08", "x", "1 2", "9" * 14])
-def test_a_claim_without_a_date_is_named_without_one(since: str) -> None:
+def test_a_claim_without_a_date_is_named_without_one(since):
     claim = Claim("/c", CLAIM.format(name="t").replace("since 1", f"since {since}"), 0)
     assert "trial t (user somebody, process 1 there, since" in claim.sentence
 
 
 @given(st.text())
-def test_whatever_a_claim_holds_is_data(text: str) -> None:
+def test_whatever_a_claim_holds_is_data(text):
     assert Claim("/c", text, 65534).sentence.isprintable()

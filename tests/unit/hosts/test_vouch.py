@@ -91,9 +91,7 @@ GOOGLE = CloudFacts(vendor="gcp", product="Google Compute Engine")
         (GOOGLE, "1234567", "123456", False),
     ],
 )
-def test_a_guest_is_believed_whose_metadata_service_knows_its_id(
-    tmp_path, cloud, told, instance_id, trusted
-):
+def test_a_guest_is_believed_whose_metadata_knows_it(tmp_path, cloud, told, instance_id, trusted):
     assert vouched(Guest(tmp_path, told), cloud, cloud.vendor, instance_id) is trusted
 
 
@@ -106,9 +104,7 @@ def test_a_guest_is_believed_whose_metadata_service_knows_its_id(
         (EC2, "aws", None),
     ],
 )
-def test_what_the_firmware_or_the_control_plane_denies_is_not_even_asked(
-    cloud, provider, instance_id
-):
+def test_what_firmware_or_control_plane_denies_is_not_even_asked(cloud, provider, instance_id):
     assert not vouched(None, cloud, provider, instance_id)
 
 

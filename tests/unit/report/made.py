@@ -30,19 +30,9 @@ STEPS = (
 
 
 def plan(
-    *,
-    steps: tuple[Step, ...] = STEPS,
-    runs: int = 1,
-    trial_id: str = "01trial",
-    address: str | None = None,
-    profile: str = "quick",
-    loop: spec.Loop | None = None,
-    device: bool = False,
-    notes: tuple[str, ...] = (),
-    size_bytes: int | None = None,
-    filesystem: spec.Filesystem | None = None,
-    **cell: object,
-) -> Plan:
+    *, steps=STEPS, runs=1, trial_id="01trial", address=None, profile="quick", loop=None,
+    device=False, notes=(), size_bytes=None, filesystem=None, **cell: object,
+) -> Plan:  # fmt: skip
     path, destroyed = ("/dev/vdb", "vol0abc") if device else ("/data", None)
     target = spec.TargetSpec(
         kind="device" if device else "directory", path=path, destroy_data=destroyed,

@@ -99,9 +99,7 @@ def trials(database, count, *, first=0):
         measured(database, values, disk=disk, labels=[("s", side)], **of)
 
 
-def test_more_metrics_trials_and_runs_send_no_more_statements_and_are_compared_as_each_alone(
-    database,
-):
+def test_more_metrics_trials_and_runs_send_no_more_statements_and_compare_as_each_alone(database):
     trials(database, 2)
     with statements_of(database) as few:
         compare_metrics(database, "s=a", "s=b", metrics=METRICS[:1])

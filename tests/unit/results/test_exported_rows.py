@@ -1,6 +1,7 @@
 """Rows for other programs: which of them a cliff lies in; what was judged, as a frame."""
 
-from dataclasses import replace
+from dataclasses import fields, replace
+from datetime import UTC, datetime, timedelta
 
 import polars as pl
 import pytest
@@ -9,9 +10,11 @@ from tests.rigs.runs import bare_run
 
 import diskbench
 from diskbench.model.phase import Cliff, Phase, Steadiness, StepPhases
-from diskbench.model.run import AFTER_CLIFF, MeasuredRow, own_columns
+from diskbench.model.result import FINAL_STATES
+from diskbench.model.run import AFTER_CLIFF, RUN_FIELDS, MeasuredRow, Run, own_columns
 from diskbench.results import exported_rows
 from diskbench.results.exported_rows import cliff_safe_rows
+from diskbench.results.pruning import is_due
 
 FELL = (
     Phase(kind="burst", start_s=0, end_s=90, iops=3000.0, bytes_per_s=3000.0 * 4096),
@@ -91,9 +94,7 @@ def test_columns_are_those_of_the_page_also_of_nothing(example, burst):
 
 
 @pytest.mark.slow  # unpacks the example data
-def test_a_burst_and_what_is_left_of_it_are_two_rows_where_there_is_evidence(
-    example, burst, tmp_path
-):
+def test_a_burst_and_what_is_left_are_two_rows_where_there_is_evidence(example, burst, tmp_path):
     found = verdicts(example, burst).filter(step="burst")
     assert found.select("kind", "stands_for", "promised_iops", "limiter", "trust").rows() == [
         ("burst", False, 3000, "disk-iops", "yes"), ("baseline", True, 300, "credit", "yes"),
@@ -109,3 +110,41 @@ def test_all_runs_are_judged_oldest_first(example):
     found = verdicts(example)
     runs = diskbench.load_runs(database=example.database)["run_id"]
     assert found["run_id"].unique(maintain_order=True).to_list() == runs.to_list()
+
+
+# Which runs are old enough to lose their raw logs.
+
+
+AT = datetime(2026, 11, 23, 12, tzinfo=UTC)
+DAY_S = 86_400.0
+RUN = Run(
+    **dict.fromkeys(RUN_FIELDS)
+    | {
+        "run_id": "r", "trial_id": "t", "state": "done", "imported": False,
+        "created_at": "2020-01-01T00:00:00.000000+00:00",
+    }
+)  # fmt: skip
+
+
+def ended(days, **changes):
+    return replace(RUN, finished_at=(AT - timedelta(days=days)).isoformat(), **changes)
+
+
+UNDATED = replace(RUN, finished_at=None)
+IMPORT = replace(UNDATED, imported=True)
+
+
+@pytest.mark.parametrize(
+    ("run", "goes_on", "due"),
+    [
+        (ended(29.9), (), False), (ended(30), (), False), (ended(30.1), (), True),
+        (ended(-1), (), False),
+        *((ended(400, state=state), (), True) for state in FINAL_STATES),
+        *((ended(400, state=state), (), False) for state in ("planned", "running", "suspended")),
+        (ended(400), {"t"}, False), (ended(400), {"another"}, True),
+        (UNDATED, (), False),
+        (IMPORT, (), True), (replace(IMPORT, created_at=AT.isoformat()), (), False),
+    ],
+)  # fmt: skip
+def test_a_run_is_due_when_it_or_its_undated_import_is_older_than_is_kept(run, goes_on, due):
+    assert is_due(run, goes_on, 30 * DAY_S, AT) is due

@@ -88,9 +88,7 @@ def test_a_level_that_changed_is_that_of_regressions_and_replicates_are_those_si
     assert len(track.sampled) == 20
 
 
-def test_facts_that_changed_are_told_with_their_time_and_only_those_with_the_newest_are_replicates(
-    database,
-):
+def test_facts_that_changed_are_told_and_only_those_with_the_newest_are_replicates(database):
     for night in range(6):
         facts = {"kernel": "6.5.0"} if night >= 4 else {}
         measured(database, [3000.0 + night], campaign=night, facts=facts)

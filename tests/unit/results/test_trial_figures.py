@@ -214,9 +214,7 @@ BURST = bucket(870_000, 3000, 100, 900, Noise(sd=0.01), seed=1)
     [(BURST, 100, "baseline"), (flat(1000, 300, Noise(sd=0.02), seed=2), 1000, None)],
     ids=["a cliff", "one level"],
 )
-def test_the_figure_of_a_step_is_the_level_that_lasts_or_its_mean(
-    database, evidence, series, iops, level
-):
+def test_the_figure_of_a_step_is_what_lasts_or_its_mean(database, evidence, series, iops, level):
     coursed(database, evidence, series)
     (one,) = trial_figures(database, [], "iops")
     assert one.value == pytest.approx(iops, rel=0.05)

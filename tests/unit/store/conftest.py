@@ -1,12 +1,36 @@
 import subprocess
-import uuid
 
+import duckdb
 import pytest
-import sqlalchemy as sa
 from tests.rigs.plans import make_plan, run_fio
-from tests.rigs.postgres import running_postgres
+from tests.rigs.postgres import new_database, running_postgres
 
+from diskbench.fio.histogram import bucket_index
 from diskbench.store.database import open_database
+from diskbench.store.series import SERIES_COLUMNS, write_series
+
+
+def series_rows(folder, logs, totals=None):
+    """The rows of the series of `logs` (name → text), which are written to the folder."""
+    for name, text in logs.items():
+        (folder / name).write_bytes(text if isinstance(text, bytes) else text.encode())
+    paths, target = [folder / name for name in logs], folder / "series.parquet"
+    count = write_series(paths, target, totals=totals)
+    found = parquet_rows(target)
+    assert len(found) == count
+    return found
+
+
+def parquet_rows(parquet):
+    rows = duckdb.read_parquet(str(parquet)).fetchall()
+    return [dict(zip(SERIES_COLUMNS, row, strict=True)) for row in rows]
+
+
+def histogram_line(time, direction, latencies, coarseness=0):
+    counts = [0] * ((29 * 64) >> coarseness)
+    for latency in latencies:
+        counts[bucket_index(latency) >> coarseness] += 1
+    return ", ".join(map(str, (time, direction, 4096, *counts))) + "\n"
 
 
 @pytest.fixture
@@ -32,19 +56,8 @@ def postgres_url():
 def any_database_url(request, tmp_path):
     """A fresh database of each kind; in PostgreSQL one of its own in the session's server."""
     if request.param == "sqlite":
-        yield f"sqlite:///{tmp_path}/any.db"
-        return
-    server = sa.make_url(request.getfixturevalue("postgres_url"))
-    admin = sa.create_engine(
-        server.set(drivername="postgresql+psycopg"), isolation_level="AUTOCOMMIT"
-    )
-    name = f"t{uuid.uuid4().hex}"
-    with admin.connect() as connection:
-        connection.execute(sa.text(f"CREATE DATABASE {name}"))
-    admin.dispose()
-    yield server.set(drivername="postgresql+psycopg", database=name).render_as_string(
-        hide_password=False
-    )
+        return f"sqlite:///{tmp_path}/any.db"
+    return new_database(request.getfixturevalue("postgres_url"))
 
 
 @pytest.fixture

@@ -1,3 +1,4 @@
+import hashlib
 import json
 
 import pytest
@@ -7,8 +8,11 @@ from tests.rigs.plans import RUN_IDS, make_plan, make_step
 from diskbench.errors import EvidenceDamaged, KeyTaken, NewerFormat
 from diskbench.model.options import RentSpec
 from diskbench.model.rental import DiskSpec, Rental, Scope
+from diskbench.model.result import AuditCheck
 from diskbench.store import archive
-from diskbench.store.manifest import Manifest
+from diskbench.store.derived import audit_instead, kept_instead, pruned_key, read_pruned
+from diskbench.store.evidence import open_evidence
+from diskbench.store.manifest import FileRecord, Manifest, PrunedRun, PrunedStep
 
 RUN = RUN_IDS[0]
 FILES = {"fio.json": b"{}" * 5000, "stderr.txt": b"", "fio_bw.1.log": b"1000, 5, 0\n" * 1000}
@@ -126,3 +130,49 @@ def test_a_field_of_a_later_diskbench_is_borne_and_a_later_format_refused(eviden
     evidence.put("runs/other/manifest.json", text.replace('"format":1', '"format":2').encode())
     with pytest.raises(NewerFormat, match="format 2; this diskbench knows 1"):
         archive.read_manifest(evidence, "other")
+
+
+# What is read in place of logs that were pruned.
+
+
+PRUNED, FOLDER, SERIES = "01kq8z6rj0aaaaaaaaaaaaaaa1", "steps/000-read", b"by the second"
+CHECK = AuditCheck(name="logs", holds=True, message="m")
+
+
+def store_with(audit=CHECK, data=SERIES, run_id=PRUNED):
+    evidence = open_evidence("memory:///")
+    file = FileRecord(key="pruned/s", bytes=len(SERIES), sha256=hashlib.sha256(SERIES).hexdigest())
+    step = PrunedStep(logs={}, kept={"series-3.parquet": file}, audit=audit)
+    record = PrunedRun(run_id=run_id, pruned_at="2026-11-23", steps={FOLDER: step})
+    evidence.put(pruned_key(PRUNED), record.model_dump_json().encode())
+    evidence.put(f"runs/{PRUNED}/pruned/s", data)
+    return evidence
+
+
+def test_the_audit_is_what_it_was_and_a_run_that_was_not_pruned_has_nothing_instead():
+    evidence = open_evidence("memory:///")
+    assert read_pruned(evidence, PRUNED) is None
+    assert kept_instead(evidence, PRUNED, FOLDER, "series-3.parquet") is None
+    assert audit_instead(evidence, PRUNED, FOLDER) is None
+    assert audit_instead(store_with(), PRUNED, FOLDER) == CHECK
+    unknown = audit_instead(store_with(audit=None), PRUNED, FOLDER)
+    assert (unknown.name, unknown.holds) == ("logs", None)
+
+
+@pytest.mark.parametrize("version", [2, 3, 40])
+def test_what_was_kept_is_read_by_every_version(version):
+    assert kept_instead(store_with(), PRUNED, FOLDER, f"series-{version}.parquet") == SERIES
+
+
+@pytest.mark.parametrize(
+    ("folder", "name"), [("steps/001-read", "series-3.parquet"), (FOLDER, "latencies-3.parquet")]
+)
+def test_another_step_and_another_kind_were_not_kept(folder, name):
+    assert kept_instead(store_with(), PRUNED, folder, name) is None
+
+
+def test_what_was_kept_and_is_damaged_or_of_another_run_is_refused():
+    with pytest.raises(EvidenceDamaged):
+        kept_instead(store_with(data=SERIES[::-1]), PRUNED, FOLDER, "series-3.parquet")
+    with pytest.raises(EvidenceDamaged, match=PRUNED):
+        read_pruned(store_with(run_id="01kq8z6rj0aaaaaaaaaaaaaaa2"), PRUNED)

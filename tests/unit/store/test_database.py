@@ -6,19 +6,27 @@ import sqlite3
 import subprocess
 import sys
 import time
+from datetime import UTC, datetime, timedelta
 
 import pytest
 import sqlalchemy as sa
+from tests.rigs.matrix_rows import CAMPAIGN, campaign_row, cell_row
 
 from diskbench.errors import StoreUnavailable
+from diskbench.store.campaigns import save_campaign
+from diskbench.store.clock import iso, now, present
 from diskbench.store.database import (
+    _beyond,
     check_writable,
     database_time,
     open_database,
+    skew_s,
+    skew_text,
     supply_unixepoch,
     transaction,
 )
 from diskbench.store.database_errors import mark_refused
+from diskbench.store.matrix_lock import locked
 from diskbench.store.result_tables import metadata
 from diskbench.store.schema_revision import HEAD, VERSION_TABLE
 
@@ -44,9 +52,7 @@ def test_a_new_sqlite_file_and_all_beside_it_are_its_owners_alone(tmp_path, umas
     assert modes == {"rows.db": 0o600, "rows.db-wal": 0o600, "rows.db-shm": 0o600}
 
 
-def test_a_directory_that_is_not_there_is_refused_and_not_made_and_the_mode_of_a_file_is_left(
-    tmp_path,
-):
+def test_a_missing_directory_is_refused_and_not_made_and_the_mode_of_a_file_is_left(tmp_path):
     with pytest.raises(StoreUnavailable, match=f"no directory {tmp_path}/typo") as caught:
         open_database(f"sqlite:///{tmp_path}/typo/rows.db")
     assert caught.value.exit_code == 2
@@ -309,3 +315,40 @@ def test_connections_that_broke_while_idle_are_made_anew(any_database):
             " WHERE datname = current_database() AND pid <> pg_backend_pid()"
         )
     database_time(any_database)
+
+
+NOON = datetime(2026, 11, 22, 12, tzinfo=UTC)
+
+
+def test_the_databases_present_is_text_as_rows_hold_it(any_database):
+    with any_database.begin() as connection:
+        text = connection.execute(sa.select(present())).scalar_one()
+    assert len(text) == len(now())
+    assert iso(datetime.fromisoformat(text)) == text
+    assert abs(database_time(any_database) - datetime.now(UTC)) < timedelta(seconds=60)
+    assert abs(skew_s(any_database)) < 60
+
+
+@pytest.mark.parametrize(
+    ("after_s", "ahead_s"), [(0, 0.0), (1, 0.0), (2, 0.0), (-300, 300.0), (302, -300.0)]
+)
+def test_a_clock_is_off_by_what_no_delay_explains(after_s, ahead_s):
+    before, after, theirs = (NOON + timedelta(seconds=each) for each in (0, 2, after_s))
+    assert _beyond(theirs, before, after) == ahead_s
+
+
+def test_the_line_says_how_far_in_which_direction_and_what_to_do():
+    assert skew_text(300.4) == (
+        "this machine's clock is 300 s ahead of the database's; set it: timedatectl set-ntp true"
+    )
+    assert "3,600 s behind the database's" in skew_text(-3600)
+
+
+def test_a_locked_matrix_has_the_time_at_which_its_cells_were_read(any_database):
+    save_campaign(any_database, campaign_row(), [cell_row(0)])
+    before = database_time(any_database)
+    with locked(any_database, CAMPAIGN) as held:
+        assert before <= held.now <= database_time(any_database)
+        assert not held.is_over
+        held.set_cell(0, state="done")
+        assert held.is_over

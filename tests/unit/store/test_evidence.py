@@ -32,9 +32,7 @@ def test_a_store_that_is_full_before_anything_began_is_not_to_be_resumed(small_d
     assert "--evidence-url" in caught.value.advice
 
 
-def test_settling_a_run_flushes_its_files_and_every_directory_that_names_them(
-    tmp_path, monkeypatch
-):
+def test_settling_a_run_flushes_its_files_and_each_directory_that_names_them(tmp_path, monkeypatch):
     store = open_evidence(tmp_path.as_uri())
     for key in ("runs/a/steps/000-x/fio.json", "runs/a/manifest.json", "runs/b/manifest.json"):
         store.put(key, b"{}")
@@ -68,9 +66,7 @@ def test_two_urls_name_one_store_only_where_place_and_kind_are_equal(url, other,
     assert is_same_store(url, other) is same
 
 
-def test_a_store_is_known_by_its_place_and_one_that_no_setting_names_refused_with_its_runs(
-    tmp_path,
-):
+def test_a_store_is_known_by_its_place_and_one_that_no_setting_names_is_refused(tmp_path):
     (tmp_path / "real" / "evidence").mkdir(parents=True)
     (tmp_path / "link").symlink_to(tmp_path / "real")
     assert is_same_store(f"file://{tmp_path}/link/evidence", f"file://{tmp_path}/real/evidence")
@@ -90,23 +86,13 @@ RUNS, FILES = 6, 3
 
 def gobonniego(path, *, runs, first=0):
     """A file of GoBonnieGo with so many runs, an hour apart."""
-    begin = datetime(2026, 1, 1, tzinfo=UTC)
-    results = [
-        {
-            "start_time": (begin + timedelta(hours=number)).isoformat(),
-            "write_bytes": 2**33, "write_seconds": 60.0 + number,
-            "read_bytes": 2**33, "read_seconds": 50.0, "io_operations": 45_000, "io_seconds": 15.0,
-        }
-        for number in range(first, first + runs)
-    ]  # fmt: skip
-    path.write_text(
-        json.dumps(
-            {
-                "version": "1.0.9", "gobonniego_directory": "/mnt/disk",
-                "num_readers_and_writers": 4, "results": results,
-            }
-        )
-    )  # fmt: skip
+    begin, results = datetime(2026, 1, 1, tzinfo=UTC), []
+    for number in range(first, first + runs):
+        told = {"start_time": (begin + timedelta(hours=number)).isoformat(), "read_seconds": 50.0}
+        told |= {"write_bytes": 2**33, "write_seconds": 60.0 + number, "read_bytes": 2**33}
+        results.append(told | {"io_operations": 45_000, "io_seconds": 15.0})
+    head = {"version": "1.0.9", "gobonniego_directory": "/mnt/disk", "num_readers_and_writers": 4}
+    path.write_text(json.dumps(head | {"results": results}))
     return path
 
 
@@ -151,9 +137,7 @@ def store(request, tmp_path):
     return open_evidence((tmp_path / "evidence").as_uri() if url == "file" else url)
 
 
-def test_import_and_rebuild_call_a_bucket_several_times_at_once(
-    store, database, tmp_path, monkeypatch
-):
+def test_import_and_rebuild_call_a_bucket_in_parallel(store, database, tmp_path, monkeypatch):
     away = parallel_evidence.is_away(store)
     files = [gobonniego(tmp_path / f"{n}.json", runs=RUNS, first=n * RUNS) for n in range(FILES)]
     with watched(monkeypatch, "put") as puts:
@@ -182,7 +166,6 @@ def test_calls_within_calls_are_no_more_at_a_time(monkeypatch):
             time.sleep(0.01)
 
     monkeypatch.setattr(parallel_evidence, "AT_ONCE", 4)
-    parallel_evidence.each(
-        store, lambda _: parallel_evidence.each(store, inner, range(4)), range(8)
-    )
+    each = parallel_evidence.each
+    each(store, lambda _: each(store, inner, range(4)), range(8))
     assert 1 < calls.most <= 4

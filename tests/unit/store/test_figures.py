@@ -10,6 +10,7 @@ from diskbench.model.run import Headline
 from diskbench.store import figures as kept
 from diskbench.store import schema
 from diskbench.store.database import transaction
+from diskbench.store.digests import load_asked, run_digests
 from diskbench.store.figures import keep_headlines, load_figures, load_headlines
 from diskbench.store.query import ids_that_begin, known_labels
 from diskbench.store.rows import delete_runs
@@ -26,9 +27,7 @@ def test_a_figure_comes_with_what_was_rented_and_without_what_was_not(any_databa
     assert (rented.step, rented.direction) == ("read", "read")
 
 
-def test_filters_choose_runs_and_figures_are_loaded_as_each_alone_in_as_many_statements(
-    any_database,
-):
+def test_filters_choose_runs_and_figures_are_loaded_together_as_each_alone(any_database):
     measured(any_database, [100.0, 200.0], labels=[("team", "a")])
     chosen = [parse_filter("label.team=a")]
     assert len(load_figures(any_database, chosen, ["iops"])["iops"]) == 2
@@ -67,7 +66,7 @@ def run_ids(database: sa.Engine) -> list[str]:
         return list(connection.execute(query).scalars())
 
 
-def test_what_is_kept_is_read_and_replaced_and_goes_with_its_run(any_database: sa.Engine) -> None:
+def test_what_is_kept_is_read_and_replaced_and_goes_with_its_run(any_database):
     measured(any_database, [3000.0, 3010.0])
     first, second = run_ids(any_database)
     keep_headlines(any_database, {first: ONE, second: ONE})
@@ -77,9 +76,7 @@ def test_what_is_kept_is_read_and_replaced_and_goes_with_its_run(any_database: s
     assert load_headlines(any_database, [first, second]) == {second: OTHER}
 
 
-def test_what_another_version_judged_counts_for_nothing_and_loads_come_from_the_rows(
-    any_database: sa.Engine,
-) -> None:
+def test_what_another_version_judged_counts_for_nothing_and_loads_come_from_the_rows(any_database):
     measured(any_database, [3000.0])
     (run_id,) = run_ids(any_database)
     keep_headlines(any_database, {run_id: ONE})
@@ -93,7 +90,7 @@ def test_what_another_version_judged_counts_for_nothing_and_loads_come_from_the_
     assert astuple(found) == astuple(load)
 
 
-def test_trials_come_newest_first_with_their_runs_together(any_database: sa.Engine) -> None:
+def test_trials_come_newest_first_with_their_runs_together(any_database):
     measured(any_database, [3000.0, 3010.0], disk="gp2", runs=[(1.0, 2.0, 3.0), (4.0,)])
     measured(any_database, [9000.0], disk="gp3", campaign=1)
     keep_headlines(any_database, dict.fromkeys(run_ids(any_database), ONE))
@@ -104,3 +101,49 @@ def test_trials_come_newest_first_with_their_runs_together(any_database: sa.Engi
     assert [len(headlines) for _, headlines in trials] == [1, 1, 3]
     trials, total = kept.recent_trials(any_database, [parse_filter("disk=gp2")], limit=1)
     assert (len(trials), total) == (1, 2)
+
+
+def digests(database):
+    return run_digests(database, [row.run.run_id for row in load_asked(database, [])])
+
+
+def test_runs_come_newest_first_with_what_was_to_be_rented(any_database):
+    measured(any_database, [1.0], disk="gp2")
+    measured(any_database, [2.0], disk="gp3", campaign=1)
+    measured(any_database, [3.0], disk="io1", campaign=2, rented=False)
+    found = [(row.rent or {}).get("disk") for row in load_asked(any_database, [])]
+    assert found == [None, "gp3", "gp2"]
+    assert len(load_asked(any_database, [parse_filter("iops>1.5")])) == 2
+
+
+def test_the_same_rows_written_again_have_the_same_digest_and_each_run_its_own(any_database):
+    measured(any_database, [1.0, 1.0])
+    first = digests(any_database)
+    assert len(set(first.values())) == 2
+    with transaction(any_database) as connection:
+        connection.execute(sa.update(schema.run).values(state="done"))
+    assert digests(any_database) == first
+
+
+def test_a_change_in_any_row_of_a_run_changes_its_digest_alone(any_database):
+    measured(any_database, [1.0, 2.0])
+    before = digests(any_database)
+    one = min(before)
+    trial = sa.select(schema.run.c.trial_id).where(schema.run.c.run_id == one)
+    changes = [
+        sa.update(schema.run).where(schema.run.c.run_id == one).values(labels={"a": "b"}),
+        sa.update(schema.step).where(schema.step.c.run_id == one).values(fio_exit=1),
+        sa.update(schema.measurement).where(schema.measurement.c.run_id == one).values(iops=9.0),
+        sa.insert(schema.warning).values(
+            run_id=one, step_index=0, position=0, code="c", message="m", advice="a"
+        ),
+        sa.update(schema.trial).where(schema.trial.c.trial_id.in_(trial)).values(plan={"cell": {}}),
+    ]
+    seen = {before[one]}
+    for change in changes:
+        with transaction(any_database) as connection:
+            connection.execute(change)
+        now = digests(any_database)
+        assert now[one] not in seen
+        seen.add(now[one])
+        assert {**now, one: None} == {**before, one: None}

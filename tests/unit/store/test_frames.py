@@ -10,7 +10,7 @@ from types import SimpleNamespace
 import polars as pl
 import pytest
 from tests.rigs.api_page import documented
-from tests.rigs.measured import measure
+from tests.rigs.measured import recorded
 from tests.rigs.plans import RUN_IDS, make_plan, make_step, run_fio, save_plan
 from tests.rigs.taken_in import taken_in
 
@@ -45,9 +45,7 @@ def kept(evidence, logged_files):
 
 @pytest.fixture
 def stored(database, evidence, plan, fio_files):
-    save_plan(database, plan, evidence.url)
-    archive.write_plan(evidence, plan)
-    measure(database, evidence, plan, 0, fio_files)
+    recorded(database, evidence, plan, fio_files)
     return database.url.render_as_string(hide_password=False)
 
 
@@ -82,9 +80,7 @@ def total(files, key):
 
 
 @pytest.mark.slow
-def test_a_series_has_a_row_a_second_a_histogram_every_io_and_unknown_runs_and_steps_are_named(
-    kept, logged_files
-):
+def test_a_series_has_a_row_a_second_and_a_histogram_every_io(kept, logged_files):
     _, files = logged_files
     frame = diskbench.load_series(RUN, evidence=kept.url)
     assert shown(frame) == documented("load_series")
@@ -175,9 +171,7 @@ def test_columns_are_those_of_the_page_also_of_nothing(example_url, tmp_path):
         assert shown(diskbench.load_expected(database=url)) == documented("load_expected")
 
 
-def test_runs_say_what_was_rented_and_a_burst_is_foreseen_with_the_credit_that_the_fill_leaves(
-    example_url, runs
-):
+def test_runs_say_what_was_rented_and_a_burst_has_the_credit_that_a_fill_leaves(example_url, runs):
     [run_id] = runs.filter((pl.col("disk_type") == "gp2") & (pl.col("disk_gib") == 100))["run_id"]
     burst = diskbench.load_expected(run_id, database=example_url).filter(step="burst")
     assert burst.select("begin_iops", "lasting_iops").row(0) == (3000, 300)

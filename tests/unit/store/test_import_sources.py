@@ -171,9 +171,7 @@ JOB_FILE = "[r]\nrw=randread\nbs=4k\niodepth=8\nioengine=libaio\ndirect=1\n"
         ("no job file", None, ""),
     ],
 )
-def test_a_job_file_beside_a_report_says_what_the_report_leaves_out(
-    tmp_path, job_file, direct, said
-):
+def test_a_job_file_beside_a_report_says_what_that_leaves_out(tmp_path, job_file, direct, said):
     (tmp_path / "j.txt").write_text(text([Told(name="r", depth=8)], [Disk(reads=180_000)]))
     (tmp_path / "j.fio").write_text(job_file)
     (source,) = read_sources([tmp_path / "j.txt"])[0]

@@ -42,9 +42,7 @@ def fio_json(tmp_path):
     return tmp_path / "theirs" / "result.json"
 
 
-def test_fio_json_becomes_a_run_marked_imported_kept_to_the_byte_and_twice_is_once(
-    database, evidence, fio_json
-):
+def test_fio_json_becomes_a_run_kept_to_the_byte_and_twice_is_once(database, evidence, fio_json):
     [run_id] = take_in(database, evidence, fio_json, labels=(("from", "a friend"),))
     run = find_run(database, run_id)
     assert (run.imported, run.unverified, run.state) == (True, True, "done")
@@ -76,9 +74,7 @@ def test_logs_alone_are_a_run_with_a_series_and_no_rows(database, evidence, fio_
     assert diskbench.load_series(run_id, evidence=(tmp_path / "evidence").as_uri()).height > 0
 
 
-def test_logs_without_a_time_have_no_date_and_copied_later_are_still_the_same_run(
-    database, evidence, fio_json
-):
+def test_logs_without_a_time_have_no_date_and_copied_are_the_same_run(database, evidence, fio_json):
     logs, before = sorted(fio_json.parent.glob("*.log")), now()
     [run_id] = take_in(database, evidence, *logs)
     for log in logs:
@@ -149,9 +145,7 @@ def counted(monkeypatch, calls, module, name):
     monkeypatch.setattr(module, name, call)
 
 
-def test_each_file_is_parsed_once_and_all_rows_come_after_the_evidence(
-    database, evidence, files, monkeypatch
-):
+def test_a_file_is_parsed_once_and_rows_come_after_evidence(database, evidence, files, monkeypatch):
     calls: list[str] = []
     counted(monkeypatch, calls, import_sources, "read_imported")
     counted(monkeypatch, calls, archive, "list_runs")
@@ -167,9 +161,7 @@ def test_each_file_is_parsed_once_and_all_rows_come_after_the_evidence(
     assert measured == {one.manifest.run_id for one in done}
 
 
-def test_the_same_files_again_are_the_same_runs_whatever_they_are_called(
-    database, evidence, files, tmp_path
-):
+def test_the_same_files_are_the_same_runs_whatever_their_names(database, evidence, files, tmp_path):
     sources = read_sources(files)[0]
     first = [one.manifest.run_id for one in imported(database, evidence, sources, {}, "0")]
     again = tmp_path / "again.csv"

@@ -8,15 +8,12 @@ import pytest
 import sqlalchemy as sa
 from tests.rigs.dump import dump
 from tests.rigs.matrix_rows import CAMPAIGN, campaign_row, cell_row
-from tests.rigs.measured import measure
+from tests.rigs.measured import recorded
 from tests.rigs.plans import make_plan, save_plan
 
 from diskbench.errors import StepsMissing
-from diskbench.model.campaign import CellRow
-from diskbench.model.matrix import Limits
 from diskbench.store import archive, kept_rows, schema
 from diskbench.store.campaigns import (
-    CampaignRow,
     list_campaigns,
     load_cells,
     save_campaign,
@@ -33,12 +30,6 @@ pytestmark = pytest.mark.slow
 MATRIX = "01kq8z6rj0mmmmmmmmmmmmmmmm"
 
 
-def recorded(database, evidence, plan, fio_files, *, steps=2):
-    save_plan(database, plan, evidence.url)
-    archive.write_plan(evidence, plan)
-    measure(database, evidence, plan, 0, fio_files[:steps])
-
-
 def of(table, database):
     with transaction(database) as connection:
         query = sa.select(table).order_by(*table.primary_key.columns)
@@ -46,20 +37,15 @@ def of(table, database):
 
 
 def a_matrix(database, plan, *, states=("done", "waiting")):
-    campaign = CampaignRow(
-        campaign_id=MATRIX, name="two", limits=Limits(), spec={"text": "x"}, seed=3, order="random",
-        queue="q", created_at="2026-11-22T10:00:00.000000+00:00",
-    )  # fmt: skip
-    cells = [
-        CellRow(
-            campaign_id=MATRIX, position=n, key=f"cell{n}", block=f"block{n}", route="local",
-            partition="local", cell=plan.cell, state=state, attempt=1 if state != "waiting" else 0,
-            trial_id=plan.trial_id if n == 0 else None,
-            finished_at="2026-11-22T10:10:00.000000+00:00" if state == "done" else None,
-        )
-        for n, state in enumerate(states)
-    ]  # fmt: skip
-    save_campaign(database, campaign, cells)
+    told = {"name": "two", "spec": {"text": "x"}, "seed": 3, "order": "random", "queue": "q"}
+    told |= {"created_at": "2026-11-22T10:00:00.000000+00:00"}
+    cells = []
+    for n, state in enumerate(states):
+        of = {"key": f"cell{n}", "block": f"block{n}", "cell": plan.cell, "state": state}
+        of |= {"attempt": int(state != "waiting"), "trial_id": None if n else plan.trial_id}
+        of |= {"finished_at": "2026-11-22T10:10:00.000000+00:00"} if state == "done" else {}
+        cells.append(cell_row(n, campaign_id=MATRIX, **of))
+    save_campaign(database, campaign_row(campaign_id=MATRIX, **told), cells)
 
 
 def test_lease_and_timing_come_back(database, evidence, other, fio_files):
@@ -113,9 +99,7 @@ def test_a_matrix_that_runs_here_is_left_alone(database, evidence, plan):
 @pytest.mark.parametrize(
     "data", [b"{", b'{"format": 1, "matrix": {}}', b'{"format": 1, "matrix": {"campaign_id": "x"}}']
 )
-def test_a_record_that_nobody_can_read_is_named_and_costs_the_others_nothing(
-    database, evidence, other, plan, data
-):
+def test_an_unreadable_record_is_named_and_costs_no_others(database, evidence, other, plan, data):
     a_matrix(database, plan, states=("done", "done"))
     kept_rows.keep_matrix(database, evidence, MATRIX, ending={"state": "done"})
     evidence.replace(kept_rows.record_key("matrices", "broken"), data)

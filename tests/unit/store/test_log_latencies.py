@@ -5,16 +5,14 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from tests.rigs.taken_in import taken_in
+from tests.unit.store.conftest import histogram_line, series_rows
 
 from diskbench.errors import FioOutputUnreadable
 from diskbench.fio.histogram import bucket_index, bucket_middle_ns
 from diskbench.store.evidence import open_evidence
 from diskbench.store.frames import series_frame
 from diskbench.store.log_counts import BUCKETS_A_DOUBLING, write_latencies
-from diskbench.store.series import write_series
 from diskbench.store.stored_series import latency_seconds
-
-COLUMNS = 29 * 64
 
 
 def counted(folder, zero_ms=0):
@@ -23,16 +21,9 @@ def counted(folder, zero_ms=0):
     return pl.read_parquet(target)
 
 
-def histogram_row(time_ms, latencies, direction=0):
-    cells = [0] * COLUMNS
-    for value in latencies:
-        cells[bucket_index(value)] += 1
-    return f"{time_ms}, {direction}, 4096, {', '.join(map(str, cells))}\n"
-
-
 def test_a_histogram_row_belongs_to_the_second_before_its_time_and_a_damaged_log_is_named(tmp_path):
     (tmp_path / "fio_clat_hist.1.log").write_text(
-        histogram_row(1000, [100_000] * 3) + histogram_row(2001, [5_000_000], direction=1)
+        histogram_line(1000, 0, [100_000] * 3) + histogram_line(2001, 1, [5_000_000])
     )
     found = counted(tmp_path)
     assert found.select("second", "direction", "count").rows() == [(0, "read", 3), (1, "write", 1)]
@@ -44,8 +35,8 @@ def test_a_histogram_row_belongs_to_the_second_before_its_time_and_a_damaged_log
 def test_a_window_in_which_fio_began_its_counts_anew_is_passed_over(tmp_path):
     """fio writes what it counted since the window before, which is below 0 after latency_target
     has cleared its counts: 2^64 - 3."""
-    anew = histogram_row(2000, [100_000] * 3).replace(" 0, 0, 0,", f" 0, {2**64 - 3}, 0,", 1)
-    (tmp_path / "fio_clat_hist.1.log").write_text(histogram_row(1000, [100_000] * 2) + anew)
+    anew = histogram_line(2000, 0, [100_000] * 3).replace(" 0, 0, 0,", f" 0, {2**64 - 3}, 0,", 1)
+    (tmp_path / "fio_clat_hist.1.log").write_text(histogram_line(1000, 0, [100_000] * 2) + anew)
     assert counted(tmp_path).select("second", "count").rows() == [(0, 2)]
 
 
@@ -53,7 +44,7 @@ def test_jobs_of_a_step_are_summed_and_unix_times_begin_with_the_series(tmp_path
     zero = 1_700_000_000_000
     for job in (1, 2):
         log = tmp_path / f"fio_clat_hist.{job}.log"
-        log.write_text(histogram_row(zero + 5003, [100_000] * 3))
+        log.write_text(histogram_line(zero + 5003, 0, [100_000] * 3))
     assert counted(tmp_path, zero).select("second", "count").rows() == [(4, 6)]
 
 
@@ -73,7 +64,7 @@ def test_a_log_of_single_ios_is_counted_as_well_and_averages_tell_nothing_of_the
 )
 @given(st.lists(st.integers(1, 2**34 - 1), min_size=1, max_size=60))
 def test_every_io_lies_in_one_bucket_that_holds_its_latency(tmp_path, latencies):
-    (tmp_path / "fio_clat_hist.1.log").write_text(histogram_row(1000, latencies))
+    (tmp_path / "fio_clat_hist.1.log").write_text(histogram_line(1000, 0, latencies))
     found = counted(tmp_path)
     assert found["count"].sum() == len(latencies)
     middles = sorted(bucket_middle_ns(bucket_index(value)) for value in latencies)
@@ -91,13 +82,6 @@ EDGES = st.one_of(
         st.sampled_from([-1, 0, 1]),
     ),
 )
-
-
-def series_of(folder, **options):
-    """The series of the logs in a folder."""
-    target = folder / "series.parquet"
-    write_series(sorted(folder.glob("*.log")), target, **options)
-    return pl.read_parquet(target)
 
 
 @pytest.mark.slow
@@ -121,15 +105,14 @@ def test_every_single_io_lies_in_the_bucket_that_holds_its_latency(tmp_path, ios
 def test_quantiles_beyond_two_seconds_are_those_of_the_log(tmp_path):
     slow = [1_000_000 * n + 7 for n in range(1, 4001)]  # to 4 s: more than 32 bits hold
     rows = [f"{n // 8}, {value}, 0, 4096, 0, 0\n" for n, value in enumerate(slow)]
-    (tmp_path / "fio_lat.1.log").write_text("".join(rows))
-    found = series_of(tmp_path).row(0, named=True)
+    found = series_rows(tmp_path, {"fio_lat.1.log": "".join(rows)})[0]
     assert [found[name] for name in ("p50_ns", "p95_ns", "p99_ns", "lat_max_ns")] == [
         slow[1999], slow[3799], slow[3959], slow[3999],
     ]  # fmt: skip
 
 
 def test_counts_are_kept_beside_the_evidence_and_read_from_there(tmp_path):
-    histogram = histogram_row(1000, [100_000] * 3) + histogram_row(2000, [100_000])
+    histogram = histogram_line(1000, 0, [100_000] * 3) + histogram_line(2000, 0, [100_000])
     rates = "1000, 3, 0, 0, 0, 0\n2000, 1, 0, 0, 0, 0\n"
     evidence, run_id = imported(tmp_path, iops=rates, clat_hist=histogram)
     first = latency_seconds(evidence, run_id)
@@ -156,7 +139,7 @@ def test_only_logs_of_latencies_are_read(tmp_path):
         tmp_path,
         iops="1000, 3, 0, 0, 0, 0\n2000, 1, 0, 0, 0, 0\n",
         clat="1000, 90000, 0, 0, 0, 0\n2000, 90000, 0, 0, 0, 0\n",
-        clat_hist=histogram_row(1000, [100_000] * 3),
+        clat_hist=histogram_line(1000, 0, [100_000] * 3),
     )
     series_frame(evidence, run_id)
     for key in evidence.list("runs"):

@@ -28,9 +28,7 @@ def test_a_real_step_has_rows_for_the_job_and_for_the_step(fio_files):
     assert result.seconds_in_fio > 0
 
 
-def test_files_that_are_not_parsed_or_samples_change_nothing_and_what_cannot_be_read_is_named(
-    fio_files,
-):
+def test_files_that_are_not_parsed_change_nothing_and_what_cannot_be_read_is_named(fio_files):
     step, files = fio_files[0]
     needed = {name: data for name, data in files.items() if name in PARSED_FILES}
     assert parse(step, needed) == parse(step, files)

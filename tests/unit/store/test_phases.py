@@ -117,9 +117,7 @@ def burst(evidence, tmp_path):
     return imported(evidence, tmp_path / "burst", series)
 
 
-def test_burst_and_baseline_are_a_row_each_of_runs_below_each_other_and_unknown_ones_are_named(
-    evidence, burst, tmp_path
-):
+def test_burst_and_baseline_are_a_row_each_of_runs_below_each_other(evidence, burst, tmp_path):
     frame = diskbench.load_phases(burst, evidence=evidence.url)
     assert {name: str(kind) for name, kind in frame.schema.items()} == documented("load_phases")
     first, last = diskbench.load_phases(burst, evidence=evidence.url).to_dicts()

@@ -2,10 +2,10 @@ import pytest
 import sqlalchemy as sa
 from tests.rigs.began import begin_run
 from tests.rigs.plans import make_plan, save_plan
+from tests.rigs.runs import a_result, a_row
 
 from diskbench.errors import InvalidValue, UnknownName
 from diskbench.model.ids import short
-from diskbench.model.result import Measurement, StepResult
 from diskbench.model.run import run_columns
 from diskbench.store import query as queries
 from diskbench.store import schema
@@ -18,18 +18,6 @@ from diskbench.store.where import filter_fields, parse_filter
 A, B, C = "01kq8z6rj0aaaaaaaaaaaaaaa1", "01kq8z6rj0aaaaaaaaaaaaaab2", "01kr8z6rj0aaaaaaaaaaaaaaa3"
 
 
-def a_step(run_id, iops, scope="step"):
-    row = Measurement(
-        run_id=run_id, step_index=0, step="read", role="measure", scope=scope, job="all",
-        job_index=-1, direction="read", ios=1, bytes=4096, runtime_ns=10**9, iops=iops,
-        bytes_per_s=iops * 4096, block_bytes=4096,
-    )  # fmt: skip
-    return StepResult(
-        step_index=0, step="read", role="measure", started_at="a", finished_at="b", fio_exit=0,
-        fio_version="fio-3.33", measurements=(row,),
-    )  # fmt: skip
-
-
 @pytest.fixture
 def three(any_database):
     for run_id, profile, labels, iops in (
@@ -39,7 +27,7 @@ def three(any_database):
     ):
         save_plan(any_database, make_plan((run_id,), labels=labels, profile=profile), "file:///e")
         if iops:
-            save_step(any_database, run_id, a_step(run_id, iops))
+            save_step(any_database, run_id, a_result(a_row(run_id, iops)))
     begin_run(any_database, B)
     return any_database
 

@@ -2,7 +2,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from tests.rigs.dump import dump
-from tests.rigs.measured import measure
+from tests.rigs.measured import measure, recorded
 from tests.rigs.plans import make_plan, save_plan
 
 from diskbench.errors import EvidenceDamaged
@@ -63,7 +63,7 @@ def test_rows_rebuilt_into_an_empty_database_and_in_place_are_identical(finished
     ),
     profile=st.text(st.characters(exclude_categories=["Cs"], exclude_characters="\0"), min_size=1),
 )
-def test_whatever_was_run_the_rebuilt_rows_are_identical(
+def test_whatever_was_run_rebuilt_rows_are_alike(
     tmp_path_factory, fio_files, runs, labels, profile
 ):
     place = tmp_path_factory.mktemp("rebuild")
@@ -83,18 +83,14 @@ def test_whatever_was_run_the_rebuilt_rows_are_identical(
     two.dispose()
 
 
-def test_an_unfinished_run_is_left_alone_and_leavings_of_a_stopped_step_have_no_rows(
+def test_an_unfinished_run_stays_and_leavings_are_no_rows(
     database, evidence, plan, fio_files, other
 ):
-    save_plan(database, plan, evidence.url)
-    archive.write_plan(evidence, plan)
-    measure(database, evidence, plan, 0, fio_files[:1])
+    recorded(database, evidence, plan, fio_files[:1])
     before = dump(database)
     assert rebuild(database, evidence).unfinished == plan.run_ids
     assert dump(database) == before
-    save_plan(database, plan, evidence.url)
-    archive.write_plan(evidence, plan)
-    measure(database, evidence, plan, 0, fio_files[:1])
+    recorded(database, evidence, plan, fio_files[:1])
     step, files = fio_files[1]
     archive.write_step_evidence(
         evidence, plan.run_ids[0], step, {"fio.json": files["fio.json"][:50]},
@@ -108,9 +104,7 @@ def test_an_unfinished_run_is_left_alone_and_leavings_of_a_stopped_step_have_no_
 
 
 @pytest.mark.parametrize("name", ["fio.json", "step.json", "plan.json", "manifest.json"])
-def test_damaged_evidence_is_named_and_the_other_runs_are_rebuilt(
-    database, plan, fio_files, tmp_path, name
-):
+def test_damaged_evidence_is_named_and_others_rebuilt(database, plan, fio_files, tmp_path, name):
     store = open_evidence((tmp_path / "evidence").as_uri())
     record(database, store, plan, (2, 2), ("done", "done"), fio_files)
     folder = tmp_path / "evidence" / "runs" / plan.run_ids[0]

@@ -1,39 +1,46 @@
 """Every write twice: on SQLite and on PostgreSQL alike."""
 
+import hashlib
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import FrozenInstanceError
 from datetime import UTC, datetime
 
 import pytest
 import sqlalchemy as sa
+from sqlalchemy.dialects import postgresql
+from sqlalchemy.schema import CreateIndex, CreateTable
 from tests.rigs.dump import dump
 from tests.rigs.plans import CAMPAIGN_ID, RUN_IDS, TRIAL_ID, make_plan, save_plan
+from tests.rigs.runs import a_result, a_row, a_run
 
 from diskbench.errors import UnknownName
 from diskbench.model.outcome import Problem
-from diskbench.model.result import Measurement, StepResult, Warning  # noqa: A004 - the noun
+from diskbench.model.result import (
+    Measurement,
+    StepResult,
+    Warning,  # noqa: A004 - the noun
+)
+from diskbench.model.run import MEASURED_FIELDS, RUN_FIELDS, run_columns
 from diskbench.store import campaigns, executors, leases, rows, schema, step_rows
 from diskbench.store.campaigns import asked_to_stop, list_campaigns, update_cell
 from diskbench.store.clock import now, ulid_time
+from diskbench.store.executors import Executor
+from diskbench.store.leases import Lease
 from diskbench.store.query import find_run, find_runs
+from diskbench.store.result_tables import PREFIX, metadata
+from diskbench.store.run_row import run_row
+from diskbench.store.schema_revision import HEAD, VERSION_TABLE
 
 FINISHED = "2026-11-21T10:00:05.000000+00:00"
 
 
 def result(index=0, *, iops=100.0, jobs=("a", "b")):
-    def row(scope, job, job_index):
-        return Measurement(
-            run_id=RUN_IDS[0], step_index=index, step="read", role="measure", scope=scope, job=job,
-            job_index=job_index, direction="read", ios=10**12, bytes=2**50,
-            runtime_ns=86_400 * 10**9, iops=iops, bytes_per_s=iops * 4096, lat_max_ns=2**40,
-            quantiles_of="lat",
-        )  # fmt: skip
-
-    return StepResult(
-        step_index=index, step="read", role="measure", finished_at=FINISHED, fio_exit=0,
-        started_at="2026-11-21T10:00:00.000000+00:00", fio_version="fio-3.33",
-        measurements=(*(row("job", job, i) for i, job in enumerate(jobs)), row("step", "all", -1)),
-        warnings=(Warning(code="too-short", message="m", advice="a", step="read"),),
-    )  # fmt: skip
+    counted = {"step_index": index, "ios": 10**12, "bytes": 2**50, "runtime_ns": 86_400 * 10**9}
+    counted |= {"lat_max_ns": 2**40, "quantiles_of": "lat"}
+    of_jobs = ({"scope": "job", "job": job, "job_index": at} for at, job in enumerate(jobs))
+    warning = Warning(code="too-short", message="m", advice="a", step="read")
+    rows = [a_row(RUN_IDS[0], iops, **counted, **job) for job in (*of_jobs, {})]
+    return a_result(*rows, warnings=(warning,))
 
 
 @pytest.fixture
@@ -126,9 +133,7 @@ def test_one_of_many_claimants_wins(saved):
     assert cell.owner == winner
 
 
-def test_the_matrix_of_a_run_is_nobodys_and_a_claim_is_taken_over_from_the_one_it_was_seen_with(
-    saved,
-):
+def test_the_matrix_of_a_run_is_nobodys_and_a_claim_is_taken_from_the_one_it_was_seen_with(saved):
     assert campaigns.claim_cell(saved, TRIAL_ID, owner="a", previous=None)
     assert campaigns.claim_cell(saved, TRIAL_ID, owner="a", previous=None)
     assert not campaigns.claim_cell(saved, TRIAL_ID, owner="b", previous=None)
@@ -238,3 +243,54 @@ def test_the_time_of_a_trial_is_kept_in_its_order_and_whoever_goes_on_with_it_ad
     rows.add_timing(saved, TRIAL_ID, {"fio itself": 2.0, "release": 5.0})
     found = [("rent", 40.0), ("fio itself", 32.0), ("release", 5.0)]
     assert list(rows.load_timing(saved, TRIAL_ID).items()) == found
+
+
+DIGESTS = {"0001": "27bc739fa0202f5e1c6133410b5d2aa3d90b4fbdca64040bb5a0d0a0b0d3af05"}
+"""The revision → the digest of its tables and indexes."""
+
+
+@pytest.mark.parametrize(
+    ("fields", "table"),
+    [
+        ({*Measurement.model_fields, "position"}, schema.measurement),
+        ({*Warning.model_fields, "run_id", "step_index", "position"}, schema.warning),
+        ({*Lease.model_fields}, schema.lease),
+        ({*StepResult.model_fields, "run_id"} - {"measurements", "warnings"}, schema.step),
+        ({*Executor.__dataclass_fields__} - {"seen_at"}, schema.executor),
+        ({*run_row(make_plan(), 0, "file:///e")}, schema.run),
+    ],
+    ids=lambda one: getattr(one, "name", ""),
+)
+def test_a_noun_and_its_table_have_the_same_fields(fields, table):
+    assert fields == set(table.c.keys())
+
+
+def test_every_table_of_ours_is_told_from_those_of_dbos():
+    assert all(name.startswith(PREFIX) for name in metadata.tables)
+    assert VERSION_TABLE.startswith(PREFIX)
+    assert set(metadata.tables.values()) == {*schema.RESULT_TABLES, *schema.RUNTIME_TABLES}
+
+
+def test_a_changed_table_or_index_has_a_new_revision():
+    tables = metadata.sorted_tables
+    made = [CreateTable(table) for table in tables]
+    made += [
+        CreateIndex(i) for table in tables for i in sorted(table.indexes, key=lambda i: i.name)
+    ]
+    ddl = "".join(str(one.compile(dialect=postgresql.dialect())) for one in made)
+    assert hashlib.sha256(ddl.encode()).hexdigest() == DIGESTS[HEAD], (
+        "From the first tag on databases that have a revision stay as they are: give the change a "
+        "new revision (store/schema_revision.py). Before the first tag: write the new digest here"
+    )
+
+
+# Rows that leave the database are frozen types, one a table, with the columns of it.
+
+
+def test_a_run_and_a_measured_row_have_the_columns_of_their_table_and_nobody_changes_a_run():
+    assert tuple(schema.run.c.keys()) == RUN_FIELDS
+    assert list(run_columns(a_run())) == list(RUN_FIELDS)
+    own = [c.name for c in schema.measurement.c if c.name not in (*RUN_FIELDS, "position")]
+    assert [*own, "job_error"] == list(MEASURED_FIELDS)
+    with pytest.raises(FrozenInstanceError):
+        a_run().state = "done"

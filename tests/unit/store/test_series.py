@@ -4,34 +4,14 @@ import json
 import statistics
 import subprocess
 
-import duckdb
 import pytest
 import zstandard
+from tests.unit.store.conftest import histogram_line, parquet_rows, series_rows
 
 from diskbench.analysis.phases import step_phases
 from diskbench.errors import FioOutputUnreadable
-from diskbench.fio.histogram import bucket_index
 from diskbench.fio.reported import Total
-from diskbench.store.series import SERIES_COLUMNS, write_series
-
-
-def series(tmp_path, logs, totals=None):
-    """The rows of `logs` (name → text) as dictionaries."""
-    paths = []
-    for name, text in logs.items():
-        path = tmp_path / name
-        path.write_bytes(text if isinstance(text, bytes) else text.encode())
-        paths.append(path)
-    target = tmp_path / "series.parquet"
-    count = write_series(paths, target, totals=totals)
-    found = read(target)
-    assert len(found) == count
-    return found
-
-
-def read(parquet):
-    rows = duckdb.read_parquet(str(parquet)).fetchall()
-    return [dict(zip(SERIES_COLUMNS, row, strict=True)) for row in rows]
+from diskbench.store.series import write_series
 
 
 def column(rows, name, direction="read"):
@@ -42,17 +22,10 @@ def lines(rows, tail=", 0"):
     return "".join(", ".join(map(str, row)) + tail + "\n" for row in rows)
 
 
-def histogram_line(time, direction, latencies, coarseness=0):
-    counts = [0] * ((29 * 64) >> coarseness)
-    for latency in latencies:
-        counts[bucket_index(latency) >> coarseness] += 1
-    return ", ".join(map(str, (time, direction, 4096, *counts))) + "\n"
-
-
 def test_single_ios_are_counted_and_every_empty_second_is_zero(tmp_path):
     ios = [(100 + i, 1000 + i, 0, 4096) for i in range(400)]
     ios += [(3000 + i, 5000, 0, 8192) for i in range(999)]
-    rows = series(tmp_path, {"x_lat.1.log": lines(ios)})
+    rows = series_rows(tmp_path, {"x_lat.1.log": lines(ios)})
     assert [row["second"] for row in rows] == [0, 1, 2, 3]
     assert column(rows, "iops") == pytest.approx([400, 0, 0, 1000], abs=1.1)
     assert column(rows, "bytes_per_s")[0] == 400 * 4096
@@ -62,17 +35,15 @@ def test_single_ios_are_counted_and_every_empty_second_is_zero(tmp_path):
     assert column(rows, "lat_max_ns") == [1399, None, None, 5000]
 
 
-def test_jobs_and_directions_are_summed_apart_and_a_sliver_of_a_second_with_the_one_before(
-    tmp_path,
-):
+def test_jobs_and_directions_are_summed_apart_and_a_sliver_with_the_second_before(tmp_path):
     one = [(i * 2, 100, 0, 4096) for i in range(500)]
     two = [(i * 2, 300, 0, 4096) for i in range(500)] + [(999, 7, 1, 512)]
-    rows = series(tmp_path, {"x_lat.1.log": lines(one), "x_lat.2.log": lines(two)})
+    rows = series_rows(tmp_path, {"x_lat.1.log": lines(one), "x_lat.2.log": lines(two)})
     assert column(rows, "iops") == pytest.approx([1000], rel=0.01)
     assert column(rows, "lat_mean_ns") == [200]
     assert column(rows, "iops", "write") == pytest.approx([1], rel=0.01)
     ios = [(i, 100, 0, 4096) for i in range(1000)] + [(1001, 100, 0, 4096)] * 8
-    assert column(series(tmp_path, {"x_lat.1.log": lines(ios)}), "iops") == pytest.approx(
+    assert column(series_rows(tmp_path, {"x_lat.1.log": lines(ios)}), "iops") == pytest.approx(
         [1008 / 1.001]
     )
 
@@ -88,7 +59,7 @@ def test_jobs_and_directions_are_summed_apart_and_a_sliver_of_a_second_with_the_
 )
 def test_all_layouts_of_single_ios_give_the_same(tmp_path, row):
     text = "".join(row.format(t=i, v=200) + "\n" for i in range(1000))
-    rows = series(tmp_path, {"x_lat.1.log": text})
+    rows = series_rows(tmp_path, {"x_lat.1.log": text})
     assert column(rows, "iops") == pytest.approx([1000], rel=0.01)
     assert column(rows, "lat_mean_ns") == [200]
 
@@ -101,7 +72,7 @@ def test_averaged_windows_end_at_their_time_and_jobs_add_up(tmp_path):
         "x_lat.1.log": lines([(1000, 1000, 0, 0), (2001, 2000, 0, 0)]),
         "x_lat.2.log": lines([(1000, 5000, 0, 0), (2000, 4000, 0, 0)]),
     }
-    rows = series(tmp_path, logs)
+    rows = series_rows(tmp_path, logs)
     assert column(rows, "iops") == [400, 400, 0, 100]
     assert column(rows, "bytes_per_s") == [400 * 1024, 0, 0, 0]
     # 100 I/Os of 1 µs and 300 of 5 µs; then as many of 2 µs as of 4 µs
@@ -109,26 +80,24 @@ def test_averaged_windows_end_at_their_time_and_jobs_add_up(tmp_path):
     assert column(rows, "p50_ns") == [None] * 4
 
 
-def test_windows_count_by_their_length_and_a_second_row_of_one_time_does_not_double_the_rate(
-    tmp_path,
-):
+def test_windows_count_by_their_length_and_two_rows_of_one_time_do_not_double_the_rate(tmp_path):
     windows = [(500, 100, 0, 0), (1000, 300, 0, 0), (1500, 10, 0, 0), (2000, 30, 0, 0)]
-    assert column(series(tmp_path, {"x_iops.1.log": lines(windows)}), "iops") == [200, 20]
+    assert column(series_rows(tmp_path, {"x_iops.1.log": lines(windows)}), "iops") == [200, 20]
     windows = [(1000, 100, 0, 0), (2000, 100, 0, 0), (2000, 90, 0, 0), (3000, 100, 0, 0)]
-    rows = series(tmp_path, {"x_iops.1.log": lines(windows)})
+    rows = series_rows(tmp_path, {"x_iops.1.log": lines(windows)})
     assert column(rows, "iops") == pytest.approx([100, 100, 100], rel=0.01)
     windows = [(5000, 100, 0, 0), (10000, 40, 0, 0), (15001, 40, 0, 0)]
-    rows = series(tmp_path, {"x_iops.1.log": lines(windows)})
+    rows = series_rows(tmp_path, {"x_iops.1.log": lines(windows)})
     assert column(rows, "iops") == [100] * 5 + [40] * 10
 
 
 def test_the_window_that_fio_does_not_log_is_what_its_json_counts_beyond(tmp_path):
     windows = [(1000, 100, 0, 0), (2000, 100, 0, 0)]
     logs = {"x_iops.1.log": lines(windows), "x_bw.1.log": lines(windows)}
-    rows = series(tmp_path, logs, {"read": Total(ios=260, bytes=260 * 1024, runtime_s=3.001)})
+    rows = series_rows(tmp_path, logs, {"read": Total(ios=260, bytes=260 * 1024, runtime_s=3.001)})
     assert column(rows, "iops") == pytest.approx([100, 100, 60], rel=0.01)
     assert column(rows, "bytes_per_s")[2] == pytest.approx(60 * 1024, rel=0.01)
-    assert len(series(tmp_path, logs, {"read": Total(200, 200 * 1024, runtime_s=2.0)})) == 2
+    assert len(series_rows(tmp_path, logs, {"read": Total(200, 200 * 1024, runtime_s=2.0)})) == 2
 
 
 def test_only_the_jobs_that_did_not_log_their_last_window_get_the_rest(tmp_path):
@@ -137,7 +106,7 @@ def test_only_the_jobs_that_did_not_log_their_last_window_get_the_rest(tmp_path)
         "x_iops.2.log": lines([(1000, 100, 0, 0), (2000, 100, 0, 0), (3000, 90, 0, 0)]),
     }
     totals = {"read": Total(ios=560, bytes=0, runtime_s=3.0)}
-    assert column(series(tmp_path, logs, totals), "iops") == [200, 200, pytest.approx(160)]
+    assert column(series_rows(tmp_path, logs, totals), "iops") == [200, 200, pytest.approx(160)]
 
 
 @pytest.mark.parametrize(
@@ -151,7 +120,7 @@ def test_only_the_jobs_that_did_not_log_their_last_window_get_the_rest(tmp_path)
 )
 def test_a_damaged_time_asks_for_no_years_of_seconds(tmp_path, rows):
     with pytest.raises(FioOutputUnreadable, match=r"span 1,157 days"):
-        series(tmp_path, {"x_iops.1.log": lines(rows)})
+        series_rows(tmp_path, {"x_iops.1.log": lines(rows)})
 
 
 def test_unix_times_start_at_zero_and_keep_the_clock(tmp_path):
@@ -162,7 +131,7 @@ def test_unix_times_start_at_zero_and_keep_the_clock(tmp_path):
         "x_clat_hist.1.log": histogram_line(start + 1001, 0, [5000] * 10)
         + histogram_line(start + 2001, 0, [9000] * 10),
     }
-    rows = series(tmp_path, logs)
+    rows = series_rows(tmp_path, logs)
     assert column(rows, "second") == [0, 1]
     assert column(rows, "unix_ms") == [start, start + 1000]
     assert column(rows, "p50_ns") == pytest.approx([5000, 9000], rel=1 / 128)
@@ -173,7 +142,7 @@ def test_the_maximum_of_a_window_is_kept_where_fio_logs_both(tmp_path):
         "x_iops.1.log": lines([(1000, 10, 10, 0, 0, 0), (2000, 10, 10, 0, 0, 0)]),
         "x_lat.1.log": lines([(1000, 500, 9000, 0, 0, 0), (2000, 500, 7000, 0, 0, 0)]),
     }
-    assert column(series(tmp_path, logs), "lat_max_ns") == [9000, 7000]
+    assert column(series_rows(tmp_path, logs), "lat_max_ns") == [9000, 7000]
 
 
 @pytest.mark.parametrize("coarseness", [0, 3, 6])
@@ -183,7 +152,7 @@ def test_histograms_of_jobs_are_summed_before_a_quantile_is_taken(tmp_path, coar
         "x_clat_hist.1.log": histogram_line(1000, 0, fast, coarseness),
         "x_clat_hist.2.log": histogram_line(1000, 0, slow, coarseness),
     }
-    (row,) = series(tmp_path, logs)
+    (row,) = series_rows(tmp_path, logs)
     width = 2**coarseness / 128
     assert row["p50_ns"] == pytest.approx(10_000, rel=width)
     assert row["p95_ns"] == pytest.approx(8_000_000, rel=width)
@@ -194,10 +163,10 @@ def test_histograms_of_jobs_are_summed_before_a_quantile_is_taken(tmp_path, coar
 def test_compressed_logs_are_read_as_they_are_and_none_at_all_are_an_empty_series(tmp_path):
     text = lines([(i, 200, 0, 4096) for i in range(1000)]).encode()
     packed = zstandard.ZstdCompressor().compress(text)
-    plain = series(tmp_path, {"x_lat.1.log": text})
-    assert series(tmp_path, {"x_lat.1.log.zst": packed}) == plain
-    assert series(tmp_path, {}) == []
-    assert series(tmp_path, {"x_slat.1.log": "", "notes.txt": "hello"}) == []
+    plain = series_rows(tmp_path, {"x_lat.1.log": text})
+    assert series_rows(tmp_path, {"x_lat.1.log.zst": packed}) == plain
+    assert series_rows(tmp_path, {}) == []
+    assert series_rows(tmp_path, {"x_slat.1.log": "", "notes.txt": "hello"}) == []
 
 
 @pytest.mark.parametrize(
@@ -211,7 +180,7 @@ def test_compressed_logs_are_read_as_they_are_and_none_at_all_are_an_empty_serie
 )
 def test_a_damaged_log_is_a_clear_error(tmp_path, name, text):
     with pytest.raises(FioOutputUnreadable, match=r"_1|\.log|log file"):
-        series(tmp_path, {name: text})
+        series_rows(tmp_path, {name: text})
 
 
 REAL = (
@@ -239,7 +208,7 @@ def real_run(tmp_path, extra=""):
     }
     target = tmp_path / "series.parquet"
     write_series(sorted(tmp_path.glob("*.log")), target, totals=totals)
-    return read(target), totals
+    return parquet_rows(target), totals
 
 
 @pytest.mark.slow
@@ -299,33 +268,29 @@ def stalled(rows):
 
 
 def test_a_gap_or_a_late_first_row_stands_for_the_seconds_in_which_ios_completed(tmp_path):
-    rows = series(tmp_path, logs(latencies=range(1, 121)))
+    rows = series_rows(tmp_path, logs(latencies=range(1, 121)))
     assert column(rows, "iops") == [1000] * 120
     assert column(rows, "bytes_per_s") == [4000 * 1024] * 120
     assert stalled(rows) == []
     # fio's helper, kept from looking, begins the log of a busy machine some seconds late.
-    rows = series(tmp_path, logs(range(1, 121), range(4, 121)), total(120))
+    rows = series_rows(tmp_path, logs(range(1, 121), range(4, 121)), total(120))
     assert column(rows, "iops") == [1000] * 120
     assert column(rows, "bytes_per_s") == [4000 * 1024] * 120
     late = range(4, 121)
-    assert sum(column(series(tmp_path, logs(late, late), total(117)), "iops")) == 117_000
+    assert sum(column(series_rows(tmp_path, logs(late, late), total(117)), "iops")) == 117_000
 
 
-def test_a_gap_in_which_none_did_is_a_stall_and_a_tail_that_was_not_logged_is_no_late_window(
-    tmp_path,
-):
-    rows = series(tmp_path, logs(latencies=AT), total(117))
+def test_a_gap_in_which_none_did_is_a_stall_and_an_unlogged_tail_is_no_late_window(tmp_path):
+    rows = series_rows(tmp_path, logs(latencies=AT), total(117))
     assert column(rows, "iops") == [1000] * 49 + [0] * 3 + [1000] * 68
     assert stalled(rows) == [(49, 52)]
     # Three seconds stalled, and fio left three out at the end: that does not make them I/O.
-    assert stalled(series(tmp_path, logs(at=AT[:-3]), total(117))) == [(49, 52)]
+    assert stalled(series_rows(tmp_path, logs(at=AT[:-3]), total(117))) == [(49, 52)]
 
 
 @pytest.mark.parametrize(("seconds", "found"), [(120, []), (117, [(49, 52)]), (None, [(49, 52)])])
-def test_without_latencies_the_counts_of_fio_tell_and_without_them_it_is_a_stall(
-    tmp_path, seconds, found
-):
-    rows = series(tmp_path, logs(), total(seconds))
+def test_without_latencies_fios_counts_tell_and_without_them_is_a_stall(tmp_path, seconds, found):
+    rows = series_rows(tmp_path, logs(), total(seconds))
     assert stalled(rows) == found
     assert sum(column(rows, "iops")) == pytest.approx((seconds or 117) * 1000, rel=0.01)
 

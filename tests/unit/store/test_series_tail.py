@@ -10,21 +10,20 @@ import duckdb
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
+from tests.unit.store.conftest import series_rows
 
 from diskbench.fio.reported import Total
-from diskbench.store.series import SERIES_COLUMNS, write_series
+from diskbench.store.series import write_series
 
 
-def rows_of(logs, total, direction="read"):
+def rows_of(logs, total):
     """The seconds that `logs` (name → rows of time, value) and the total of the JSON make."""
+    texts = {
+        name: "".join(f"{time}, {value}, 0, 0, 0\n" for time, value in windows)
+        for name, windows in sorted(logs.items())
+    }
     with tempfile.TemporaryDirectory() as place:
-        for name, windows in logs.items():
-            lines = "".join(f"{time}, {value}, 0, 0, 0\n" for time, value in windows)
-            Path(place, name).write_text(lines)
-        target = Path(place, "series.parquet")
-        write_series(sorted(Path(place).glob("*.log")), target, totals={direction: total})
-        found = duckdb.read_parquet(str(target)).fetchall()
-    return [dict(zip(SERIES_COLUMNS, row, strict=True)) for row in found]
+        return series_rows(Path(place), texts, {"read": total})
 
 
 def windows(seconds, rate):

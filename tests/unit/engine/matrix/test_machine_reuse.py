@@ -44,16 +44,10 @@ MACHINE = "fake~1f0c3a"
 
 def begin(session: Session, count: int, **limits) -> list[str]:
     """A matrix whose cells share a machine; the trials that have their turn."""
-    cell = Cell(
-        provider="fake",
-        target=TargetSpec(kind="directory", path=""),
-        rent=RentSpec(disk="plain", size_gib=1),
-        profile="quick",
-    )
-    rows = [
-        cell_row(n, provider="fake", partition="fake", machine=MACHINE, cell=cell)
-        for n in range(count)
-    ]
+    target, rent = TargetSpec(kind="directory", path=""), RentSpec(disk="plain", size_gib=1)
+    cell = Cell(provider="fake", target=target, rent=rent, profile="quick")
+    of = {"provider": "fake", "partition": "fake", "machine": MACHINE, "cell": cell}
+    rows = [cell_row(n, **of) for n in range(count)]
     save_campaign(session.database, campaign_row(limits=Limits(**limits)), rows)
     return fed(session)
 

@@ -56,17 +56,19 @@ class Watched:
         path.unlink()
         return made
 
-    def rings(self, moment: str | datetime, *, late: timedelta = timedelta(seconds=2)) -> None:
-        """DBOS rings, and the worker looks."""
+    def rings(self, moment, *, late: timedelta = timedelta(seconds=2)) -> list[str]:
+        """DBOS rings, and the worker looks; the states of all occurrences then."""
         due = at(moment) if isinstance(moment, str) else moment
         self.now = due + late
         self.watch.heard("nightly", due)
         self.watch.look()
+        return self.states
 
-    def looks(self, moment: str) -> None:
-        """A worker looks at its leisure."""
+    def looks(self, moment: str) -> list[str]:
+        """A worker looks at its leisure; the states of all occurrences then."""
         self.now = at(moment)
         self.watch.look()
+        return self.states
 
     def finish(self) -> None:
         """All matrices end."""
@@ -160,8 +162,7 @@ def test_an_overlapping_time_is_skipped_and_says_which_matrix_still_ran(watched)
     why = f"matrix {short(running.campaign_id)} was still running"
     assert watched.became[1:] == [("2026-11-03T03:30+01:00", "skipped", why)]
     watched.finish()
-    watched.rings(WEDNESDAY)
-    assert watched.states == ["begun", "skipped", "begun"]
+    assert watched.rings(WEDNESDAY) == ["begun", "skipped", "begun"]
 
 
 @pytest.mark.slow
@@ -169,15 +170,12 @@ def test_an_overlapping_time_waits_for_the_one_that_runs_where_that_is_wanted(wa
     watched.add(overlap="queue")
     watched.rings(MONDAY)
     watched.rings(TUESDAY)
-    watched.rings(WEDNESDAY)
-    assert watched.states == ["begun", "queued", "queued"]
+    assert watched.rings(WEDNESDAY) == ["begun", "queued", "queued"]
     watched.finish()
-    watched.looks("2026-11-04T05:00")
-    assert watched.states == ["begun", "begun", "queued"], "one after the other"
+    assert watched.looks("2026-11-04T05:00") == ["begun", "begun", "queued"], "one after the other"
     assert len(list_campaigns(watched.database, states=("running",))) == 1
     watched.finish()
-    watched.looks("2026-11-04T07:00")
-    assert watched.states == ["begun", "begun", "begun"]
+    assert watched.looks("2026-11-04T07:00") == ["begun", "begun", "begun"]
 
 
 @pytest.mark.slow
@@ -208,17 +206,16 @@ def test_a_time_without_a_worker_is_left_out_and_recorded(watched):
 
 def test_backfill_makes_up_for_them_one_after_the_other(watched):
     watched.add(backfill=True, now="2026-11-01T12:00")
-    watched.looks("2026-11-03T12:00")
-    assert watched.states == ["begun", "queued"], "also where overlapping ones are skipped"
+    assert watched.looks("2026-11-03T12:00") == ["begun", "queued"], (
+        "also where overlapping ones are skipped"
+    )
     watched.finish()
-    watched.looks("2026-11-03T13:00")
-    assert watched.states == ["begun", "begun"]
+    assert watched.looks("2026-11-03T13:00") == ["begun", "begun"]
 
 
 def test_a_worker_that_is_back_within_a_quarter_of_an_hour_is_in_time_and_no_later_one(watched):
     watched.add(now="2026-11-02T03:00")
-    watched.looks("2026-11-02T03:44")
-    assert watched.states == ["begun"]
+    assert watched.looks("2026-11-02T03:44") == ["begun"]
     watched.finish()
     watched.rings(TUESDAY, late=timedelta(hours=3))  # the ring lay in the queue until it came
     assert watched.states == ["begun", "skipped"]
@@ -226,8 +223,9 @@ def test_a_worker_that_is_back_within_a_quarter_of_an_hour_is_in_time_and_no_lat
 
 def test_what_was_missed_before_the_last_ring_is_found(watched):
     watched.add(cron="30 * * * *", now="2026-11-02T01:00", overlap="queue")
-    watched.rings("2026-11-02T03:30")
-    assert watched.states == ["skipped", "skipped", "begun"], "01:30 and 02:30 had no worker"
+    assert watched.rings("2026-11-02T03:30") == ["skipped", "skipped", "begun"], (
+        "01:30 and 02:30 had no worker"
+    )
 
 
 @pytest.mark.slow
@@ -239,10 +237,8 @@ def test_of_a_long_absence_the_newest_times_are_recorded(watched):
 
 def test_a_ring_that_dbos_lost_is_made_good_half_a_minute_later(watched):
     watched.add(now="2026-11-02T03:00")
-    watched.looks("2026-11-02T03:30:20")
-    assert watched.states == []
-    watched.looks("2026-11-02T03:30:31")
-    assert watched.states == ["begun"]
+    assert watched.looks("2026-11-02T03:30:20") == []
+    assert watched.looks("2026-11-02T03:30:31") == ["begun"]
 
 
 # The clock is changed.
@@ -253,8 +249,7 @@ def test_in_spring_a_time_that_does_not_exist_begins_at_the_next_that_does(watch
     watched.looks("2026-03-29T03:05")
     assert watched.became == [("2026-03-29T03:00+02:00", "begun", None)]
     watched.finish()
-    watched.looks("2026-03-29T04:05")
-    assert watched.states == ["begun"]
+    assert watched.looks("2026-03-29T04:05") == ["begun"]
 
 
 def test_in_autumn_a_time_that_comes_twice_is_measured_once(watched):
@@ -311,8 +306,7 @@ def test_a_matrix_that_cannot_begin_fails_with_the_reason_and_the_next_time_is_t
     assert state == "failed"
     assert "axis" in reason
     save_schedule(watched.database, kept)
-    watched.rings(TUESDAY)
-    assert watched.states == ["failed", "begun"]
+    assert watched.rings(TUESDAY) == ["failed", "begun"]
     assert row.occurrences == ()
 
 
@@ -378,28 +372,23 @@ def test_adding_again_changes_it_and_looks_not_back(watched):
     assert seen.paused, "as it was"
     assert seen.created_at < seen.updated_at
     handled.resume_schedule(watched.database, "nightly", now=watched.now)
-    watched.looks("2026-11-03T12:50")
-    assert watched.states == []
+    assert watched.looks("2026-11-03T12:50") == []
 
 
 def test_a_paused_schedule_begins_nothing_and_makes_up_for_nothing(watched):
     watched.add(backfill=True, now="2026-11-01T12:00")
     handled.pause_schedule(watched.database, "nightly")
-    watched.looks("2026-11-03T12:00")
-    assert watched.states == []
+    assert watched.looks("2026-11-03T12:00") == []
     watched.now = at("2026-11-03T12:00")
     handled.resume_schedule(watched.database, "nightly", now=watched.now)
-    watched.looks("2026-11-03T12:01")
-    assert watched.states == []
-    watched.looks("2026-11-04T03:31")
-    assert watched.states == ["begun"]
+    assert watched.looks("2026-11-03T12:01") == []
+    assert watched.looks("2026-11-04T03:31") == ["begun"]
 
 
 def test_resuming_what_is_not_paused_loses_nothing_and_a_ring_after_a_pause_is_skipped(watched):
     watched.add(now="2026-11-02T03:00")
     handled.resume_schedule(watched.database, "nightly", now=at("2026-11-02T03:35"))
-    watched.looks("2026-11-02T03:36")
-    assert watched.states == ["begun"]
+    assert watched.looks("2026-11-02T03:36") == ["begun"]
     handled.pause_schedule(watched.database, "nightly")
     watched.rings(TUESDAY)
     assert watched.became[1:] == [("2026-11-03T03:30+01:00", "skipped", "the schedule was paused")]
@@ -410,8 +399,7 @@ def test_what_is_triggered_begins_also_while_it_is_paused_but_after_the_one_that
     watched.rings(MONDAY)
     handled.pause_schedule(watched.database, "nightly")
     handled.trigger(watched.database, "nightly", now=at("2026-11-02T09:00"))
-    watched.looks("2026-11-02T12:00")
-    assert watched.states == ["begun", "queued"]
+    assert watched.looks("2026-11-02T12:00") == ["begun", "queued"]
     watched.finish()
     watched.looks("2026-11-02T12:01")
     assert watched.became[1] == ("2026-11-02T09:00+01:00", "begun", "triggered by hand")

@@ -12,8 +12,15 @@ from diskbench.engine.durable import cells as durable_cells
 from diskbench.engine.matrix import run_cells
 from diskbench.engine.session import Session
 from diskbench.engine.trial.lease import check_lasts, expiry, move_end, renew
+from diskbench.engine.trial.release import hand_back
 from diskbench.engine.work import claim
-from diskbench.errors import InvalidValue, RentalFailed, StoreUnavailable
+from diskbench.errors import (
+    DiskbenchError,
+    InvalidValue,
+    ReleaseFailed,
+    RentalFailed,
+    StoreUnavailable,
+)
 from diskbench.model.ids import short
 from diskbench.model.options import RentSpec
 from diskbench.model.rental import Acquired, Claim, Rental, Scope
@@ -71,9 +78,8 @@ def rented_plan(session: Session, renter: object, monkeypatch, *, left: timedelt
     """A rented trial of a dead process whose lease has so much time left."""
     rental = Rental(scope=SCOPE, spec=RentSpec(disk="plain", size_gib=1), offer="a disk", disk=None)
     acquired = Acquired(address="", directory="/tmp", size_bytes=1, emulated=True)
-    plan = make_plan((RUN,), steps=STEPS, expected_s=1800.0).model_copy(
-        update={"rental": rental, "acquired": acquired, **changes}
-    )
+    changes = {"rental": rental, "acquired": acquired} | changes
+    plan = make_plan((RUN,), steps=STEPS, expected_s=1800.0).model_copy(update=changes)
     monkeypatch.setattr(Session, "renter", lambda *_: renter)
     ends = database_time(session.database) + left
     lease = Lease(lease_id=plan.trial_id, provider="fake", expires_at=iso(ends))
@@ -165,7 +171,7 @@ def test_work_that_would_outlast_the_switch_is_refused_with_words(session, monke
 
 
 @pytest.mark.parametrize(("minutes", "fits"), [(60, True), (10, False)])
-def test_where_the_provider_does_not_let_it_be_moved_only_work_that_fits_goes_on(
+def test_where_nothing_is_moved_only_work_that_fits_goes_on(
     session, monkeypatch, caplog, minutes, fits
 ):
     """Else our own switch would kill our own run."""
@@ -234,10 +240,8 @@ class TestDraft:
 
     def test_one_on_a_machine_that_others_used_needs_another(self, session, monkeypatch):
         shared = SharedMachine(lease_id=MACHINE, turn=2)
-        plan, ends = rented_plan(
-            session, FakeProvider(), monkeypatch, left=timedelta(minutes=10), acquired=None,
-            machine=shared,
-        )  # fmt: skip
+        draft = {"acquired": None, "machine": shared, "left": timedelta(minutes=10)}
+        plan, ends = rented_plan(session, FakeProvider(), monkeypatch, **draft)
         lease = Lease(lease_id=MACHINE, provider="fake", expires_at=iso(ends))
         create_lease(session.database, lease)
         with pytest.raises(RentalFailed, match="that cells share cannot be used"):
@@ -249,3 +253,52 @@ def test_what_is_left_is_counted_by_the_steps_that_have_ended():
     assert left_s(plan, []) == longest_s(plan)
     assert left_s(plan, ["fill"]) == longest_s(plan) - 600
     assert left_s(plan, ["fill", "unknown"] + ["read"] * 99) == 0
+
+
+# When a lease counts as given back: only when its provider gave everything back.
+
+
+FAKE = Scope(provider="fake", region="fake-1")
+
+
+class Failing(FakeProvider):
+    """A cloud that does not give back what was rented."""
+
+    def __init__(self, error: Exception) -> None:
+        super().__init__()
+        self.error = error
+
+    def release(self, *_: object, **__: object) -> None:
+        raise self.error
+
+
+def handed_back(session: Session, cloud: FakeProvider, monkeypatch) -> tuple[str, Lease | None]:
+    """What `hand_back` says of a rented trial, and its lease afterwards."""
+    rental = Rental(scope=FAKE, spec=RentSpec(disk="plain", size_gib=1), offer="a disk", disk=None)
+    # An address: the machine goes whole, with what lies on it.
+    acquired = Acquired(address="192.0.2.1", directory="/tmp", size_bytes=1, emulated=True)
+    plan = make_plan().model_copy(update={"rental": rental, "acquired": acquired})
+    ends = iso(database_time(session.database) + timedelta(hours=1))
+    lease = Lease(lease_id=plan.trial_id, provider="fake", expires_at=ends)
+    save_plan(session.database, plan, session.evidence.url, owner="me", lease=lease)
+    monkeypatch.setattr(Session, "renter", lambda *_: cloud)
+    failed = hand_back(session, plan)
+    return "" if failed is None else failed.message, load_lease(session.database, plan.trial_id)
+
+
+ERRORS = (ReleaseFailed("still attached"), RentalFailed("no answer"), DiskbenchError("expired"))
+
+
+@pytest.mark.parametrize(
+    "error", [*ERRORS, RuntimeError("ours")], ids=lambda one: type(one).__name__
+)
+def test_a_lease_stays_open_with_the_reason_where_anything_failed(error, session, monkeypatch):
+    said, lease = handed_back(session, Failing(error), monkeypatch)
+    assert str(error) in said
+    assert (lease.state, lease.released_at, lease.error) == ("open", None, said)
+
+
+def test_a_lease_is_released_when_everything_is_back(session, monkeypatch):
+    said, lease = handed_back(session, FakeProvider(), monkeypatch)
+    assert (said, lease.state, lease.error) == ("", "released", None)
+    assert lease.released_at is not None

@@ -1,13 +1,13 @@
 """What a cloud counted of a trial is kept, and nothing waits for it longer than the bound."""
 
 import time
-from collections.abc import Callable
 from datetime import UTC, datetime, timedelta
 from itertools import repeat
 from typing import Any
 
 import pytest
 from tests.rigs.plans import make_plan, save_plan
+from tests.rigs.runs import a_result, a_row
 
 from diskbench.engine.session import Session
 from diskbench.engine.trial import metrics
@@ -15,7 +15,6 @@ from diskbench.errors import AccessDenied
 from diskbench.model.metrics import CloudMetric
 from diskbench.model.options import RentSpec
 from diskbench.model.rental import Acquired, Rental, Scope
-from diskbench.model.result import StepResult
 from diskbench.providers.fake.cloud import FakeProvider
 from diskbench.store.archive import read_metrics
 from diskbench.store.clock import iso
@@ -59,11 +58,8 @@ def series(*begins: datetime) -> list[CloudMetric]:
     ]  # fmt: skip
 
 
-Kept = Callable[..., tuple[Monitored, list[int]]]
-
-
 @pytest.fixture
-def kept(session: Session, monkeypatch: pytest.MonkeyPatch) -> Kept:
+def kept(session: Session, monkeypatch: pytest.MonkeyPatch):
     """Keep the metrics of a run of one step of ten minutes, the last of which ended now."""
 
     def keep(told: Any, *, waits: bool = True, stops: bool = False, lasted_s: float = 600) -> Any:
@@ -72,17 +68,14 @@ def kept(session: Session, monkeypatch: pytest.MonkeyPatch) -> Kept:
         acquired = Acquired(address="192.0.2.1", directory="/tmp", size_bytes=1, emulated=True)
         plan = make_plan(("r1",)).model_copy(update={"rental": rental, "acquired": acquired})
         save_plan(session.database, plan, session.evidence.url)
-        step = StepResult(
-            step_index=0, step="read", role="measure", fio_exit=0, fio_version="3.33",
-            started_at=iso(NOW - timedelta(seconds=lasted_s)), finished_at=iso(NOW),
-            measurements=(),
-        )  # fmt: skip
-        save_step(session.database, "r1", step)
+        began = iso(NOW - timedelta(seconds=lasted_s))
+        done = a_result(a_row("r1", 1.0), started_at=began, finished_at=iso(NOW))
+        save_step(session.database, "r1", done)
         monkeypatch.setattr(Session, "renter", lambda *_: cloud)
         monkeypatch.setattr(metrics, "datetime", Clock)
         monkeypatch.setattr(Clock, "began", None)
-        monkeypatch.setattr(metrics, "_LOOK_S", 0.001)
-        monkeypatch.setattr(metrics, "_NAP_S", 0.001)
+        for name in ("_LOOK_S", "_NAP_S"):
+            monkeypatch.setattr(metrics, name, 0.001)
         noted: list[str] = []
         metrics.keep_metrics(session, plan, lambda: stops, noted.append, waits=waits)
         assert len(noted) == (cloud.looks > 1)

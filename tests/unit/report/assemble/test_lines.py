@@ -1,8 +1,15 @@
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 from tests.unit.report.made import row
+from tests.unit.report.reported import DOUBT, PRICE, fallen, judged, trial, verdict
 
 from diskbench.model.result import Warning  # noqa: A004 - the field's word
-from diskbench.report.assemble.lines import grouped_warnings, lines
+from diskbench.model.threshold import Threshold
+from diskbench.report.assemble.lines import Spread, StepLine, TableCell, grouped_warnings, lines
+from diskbench.report.assemble.result_rows import result_rows
+from diskbench.report.assemble.threshold_lines import threshold_lines
+from diskbench.report.assemble.words import row_href, row_id
 
 
 def test_runs_give_the_median_and_range_of_their_own_figures_and_are_never_pooled():
@@ -79,3 +86,153 @@ UNTIMED = dict.fromkeys(("lat_mean_ns", "clat_mean_ns", "p50_ns", "p99_ns"))
 def test_a_write_with_a_sync_now_and_then_or_untimed_ones_keeps_its_own_latency(sync):
     write, _ = lines([WRITE, row("commit", direction="sync", **sync)])
     assert (write.p99_ns.median, write.latency_of_sync) == (27e3, False)
+
+
+def replicates(*values, **more):
+    judgements = [(verdict(judged(value, 3000.0)),) for value in values]
+    return [trial(trial_id=str(n), verdicts=of, **more) for n, of in enumerate(judgements)]
+
+
+def test_a_level_is_a_row_and_no_row_spans_a_cliff():
+    burst, baseline = result_rows([trial(verdicts=(fallen(),))])
+    assert (burst.when, burst.iops.text) == ("burst 0:00–0:31", "2,995")
+    assert (baseline.when, baseline.iops.text) == ("baseline 0:31–2:30", "99.6")
+    assert baseline.limiter == "burst credit used up"
+    assert burst.id == "row-01trial-run0-rand-read-4k-qd32"
+    assert baseline.id == f"{burst.id}-1"
+
+
+def test_runs_on_one_disk_have_a_range_and_no_interval():
+    runs = [verdict(judged(value, 3000.0), run_id=str(value)) for value in (2900.0, 3000.0, 3100.0)]
+    (one,) = result_rows([trial(count=3, verdicts=tuple(runs))])
+    assert one.iops == TableCell("3,000", small="2,900–3,100")
+    assert one.ratio == TableCell("100%", small="no interval (n = 1)")
+
+
+def test_runs_at_two_levels_have_a_row_each_with_how_many_were_at_it():
+    early = verdict(judged(3000.0, 3000.0, kind="burst"), run_id="a")
+    late = [verdict(judged(100.0, 100.0, kind="baseline"), run_id=run) for run in "bc"]
+    first, second = result_rows([trial(count=3, verdicts=(early, *late))])
+    assert (first.when, first.iops.text) == ("burst in 1 of 3 runs", "3,000")
+    assert (second.when, second.iops.text) == ("baseline in 2 of 3 runs", "100")
+
+
+def test_six_machines_make_an_interval_and_five_do_not():
+    (five,) = result_rows(replicates(2900, 2950, 3000, 3050, 3100), of="group-1")
+    assert five.iops == TableCell("3,000", small="2,900–3,100")
+    assert five.ratio.small == "no interval (n = 5)"
+    (six,) = result_rows(replicates(2900, 2950, 3000, 3050, 3100, 3150), of="group-1")
+    assert six.iops == TableCell("3,025", small="97%: 2,900–3,150")
+    assert six.ratio == TableCell("101%", small="97%: 97%–105%")
+    assert six.id == "row-group-1-rand-read-4k-qd32"
+
+
+def test_a_price_is_of_what_lasts_and_of_what_the_block_size_is_bought_for():
+    small = trial([row(block_bytes=4096)], price=PRICE, verdicts=(fallen(),))
+    burst, baseline = result_rows([small])
+    assert burst.price.text == "–"
+    assert baseline.price.text == "$20.08 per 1,000 IOPS"
+    judged_ = (verdict(judged(100.0)),)
+    large = trial([row(block_bytes=2**20)], price=PRICE, verdicts=judged_)
+    assert result_rows([large])[0].price.text == "$1.91 per 100 MB/s"
+
+
+@pytest.mark.parametrize(
+    ("doubted", "runs", "trust", "doubt"),
+    [(1, 2, "no", "served from cache"), (1, 3, "yes", ""), (2, 6, "no", "served from cache")],
+)
+def test_the_judgement_over_a_levels_runs_counts_and_no_odd_run_does(doubted, runs, trust, doubt):
+    bad = {"trust": "no", "reasons": (DOUBT,)}
+    kinds = [bad] * doubted + [{}] * (runs - doubted)
+    found = [verdict(judged(1.0), run_id=str(n), **kind) for n, kind in enumerate(kinds)]
+    (one,) = result_rows([trial(count=runs, verdicts=tuple(found))])
+    assert (one.trust, one.doubt) == (trust, doubt)
+
+
+def test_without_verdicts_the_rows_still_tell_their_figures():
+    (one,) = result_rows([trial()])
+    assert one.iops.text == "12,000"
+    assert (one.trust, one.limiter, one.promised.text) == ("–", "–", "–")
+
+
+def test_a_row_is_named_after_its_run_step_called_anything_and_direction():
+    assert row_id("01run") == "row-01run"
+    assert row_href("01run", "rand-read-4k", "read") == "#row-01run-rand-read-4k-read"
+    assert row_id("01run", '"><b> ü#', "read") == "row-01run-___b____-read"
+
+
+# What a profile asks of a figure: passed, not passed, not measured.
+
+
+ETCD = Threshold.parse("sync p99 < 10ms", step="commit", source="etcd")
+
+
+def line(*p99_ns, direction="sync", step="commit"):
+    iops, p99 = Spread((3000.0,) * max(len(p99_ns), 1)), Spread(p99_ns) if p99_ns else None
+    return StepLine(step, direction, "measure", iops, Spread((0.0,)), p99_ns=p99)
+
+
+@pytest.mark.parametrize(
+    ("p99_ns", "outcome"), [(2.4e6, "passed"), (10e6, "not passed"), (31e6, "not passed")]
+)
+def test_a_figure_is_judged_by_the_limit(p99_ns, outcome):
+    (found,) = threshold_lines([ETCD], [line(p99_ns), line(1.0, direction="write")])
+    assert found.outcome == outcome
+    assert found.text.startswith(f"{outcome}: commit sync p99 is ")
+    assert "10.0 ms (etcd)" in found.text
+
+
+def test_the_worst_of_several_runs_counts():
+    (found,) = threshold_lines([ETCD], [line(2e6, 12e6, 3e6)])
+    assert found.outcome == "not passed"
+    assert "12.0 ms, the worst of 3 runs" in found.text
+
+
+def test_a_figure_that_too_few_syncs_back_is_not_passed_over():
+    (few,) = threshold_lines([ETCD], [line()])
+    (none,) = threshold_lines([ETCD], [line(1.0, step="other")])
+    assert {few.outcome, none.outcome} == {"not measured"}
+
+
+@pytest.mark.parametrize(
+    ("condition", "outcome"),
+    [("p99 > 10ms", "passed"), ("p99 >= 10ms", "not passed"), ("p99 > 9.9ms", "not passed"),
+     ("commit: p99 > 1ms", "not passed"), ("write p99 > 1ms", "not measured")],
+)  # fmt: skip
+def test_what_fails_a_figure_is_the_opposite_of_what_it_keeps_to(condition, outcome):
+    (found,) = threshold_lines([Threshold.failing(condition)], [line(10e6)])
+    assert found.outcome == outcome
+
+
+def test_a_ratio_is_judged_by_the_worst_run_of_each_step():
+    verdicts = [verdict(judged(iops, 3000.0), step=step) for step, iops in
+                (("a", 2990.0), ("a", 2600.0), ("b", 3000.0))]  # fmt: skip
+    verdicts.append(verdict(judged(3000.0), step="without a promise"))
+    found = threshold_lines([Threshold.failing("ratio < 90%")], [], verdicts)
+    assert [(each.step, each.outcome) for each in found] == [
+        ("a", "not passed"), ("b", "passed"), ("without a promise", "not measured"),
+    ]  # fmt: skip
+
+
+def test_units_are_those_of_the_rows():
+    assert Threshold.parse("p99.9 < 250us").limit == 250_000
+    assert Threshold.parse("mb_per_s > 100").limit == 100e6
+    assert Threshold.parse("read iops > 3000").direction == "read"
+
+
+@pytest.mark.parametrize(
+    "text", ["p99 < 10", "p98 < 10ms", "iops > 3000ms", "fsync p99 < 1ms", "p99 = 1ms", "", "<"]
+)
+def test_what_is_no_threshold_says_what_was_not_understood(text):
+    with pytest.raises(ValueError, match=r"is no|has no unit|needs a unit"):
+        Threshold.parse(text)
+    with pytest.raises(ValueError, match=r"is no|has no unit|needs a unit"):
+        Threshold.failing(f"step: {text}")
+
+
+@given(st.text(max_size=40))
+def test_no_text_breaks_the_parser(text):
+    try:
+        assert Threshold.parse(text).limit >= 0
+    except ValueError:
+        return

@@ -58,7 +58,6 @@ def test_a_cliff_is_said_in_words_on_a_clock():
     told = "burst of 3,000 IOPS for 31:02 in read, then a baseline of 100 IOPS"
     assert cliff_words([cliff()]) == told
     assert cliff_words([of(FLAT)]) == ""
-    rise = of(steps([(100, 600), (3000, 600)], QUIET, seed=1))
-    assert cliff_words([rise]) == ""
+    assert cliff_words([of(steps([(100, 600), (3000, 600)], QUIET, seed=1))]) == ""
     # Hours are told only where there are some.
     assert [clock(0), clock(59.6), clock(3599), clock(3600)] == ["0:00", "1:00", "59:59", "1:00:00"]

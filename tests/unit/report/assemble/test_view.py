@@ -9,12 +9,16 @@ from pathlib import Path
 
 import pytest
 from rich.console import Console
+from tests.rigs.plans import make_plan
 from tests.unit.report.made import plan
-from tests.unit.report.reported import PRICE, fallen, judged, report, trial, verdict
+from tests.unit.report.reported import PRICE, fallen, group, judged, report, trial, verdict
 
 from diskbench.catalog.lookup import limits
+from diskbench.model.expectation import Promise
+from diskbench.model.facts import MountFacts
 from diskbench.model.result import Warning as Doubt
-from diskbench.report.assemble.subject import subject_of_plan
+from diskbench.report.assemble.chart_data import points_by_step
+from diskbench.report.assemble.subject import subject_of_plan, target
 from diskbench.report.page import markdown as markdown_module
 from diskbench.report.page.markdown import escaped, markdown
 from diskbench.report.page.page import page
@@ -92,3 +96,57 @@ def test_a_trial_without_runs_yet_has_a_view():
     view = replace(trial([]), runs=())
     assert view.missing == "no measured step finished"
     assert not view.lines
+
+
+# The rate of each step, for charts over trials: bytes for large blocks, IOPS for small ones.
+
+
+def of(iops: float, block: int, *, step: str, trial_id: str):
+    level = judged(iops).model_copy(update={"bytes_per_s": iops * block})
+    return trial(trial_id=trial_id, verdicts=(verdict(level, step=step),))
+
+
+def test_steps_in_large_blocks_are_compared_in_bytes_per_second():
+    large = [of(120.0 + at, 2**20, step="seq", trial_id=f"t{at}") for at in range(2)]
+    small = [of(3000.0 + at, 4096, step="rand", trial_id=f"t{at}") for at in range(2)]
+    found = points_by_step(group(each.trial_id, each) for each in (*large, *small))
+    metrics = {step: {point.metric for point in points} for step, points in found.items()}
+    assert metrics == {"seq": {"bytes_per_s"}, "rand": {"iops"}}
+    assert [point.value for point in found["seq"]] == [120.0 * 2**20, 121.0 * 2**20]
+
+
+def test_one_name_for_small_and_large_blocks_gives_two_charts_of_one_unit_each():
+    small = [of(3000.0, 4096, step="mine", trial_id=f"s{at}") for at in range(2)]
+    large = [of(120.0, 2**20, step="mine", trial_id=f"l{at}") for at in range(2)]
+    found = points_by_step(group(each.trial_id, each) for each in (*small, *large))
+    assert set(found) == {"mine, IOPS", "mine, MB/s"}
+    assert all(len({point.metric for point in points}) == 1 for points in found.values())
+
+
+def test_the_page_of_a_matrix_is_named_like_the_matrix():
+    two = (trial(trial_id="a"), trial(trial_id="b"))
+    assert report(*two, matrix="nightly: gp2, gp3").title == "nightly: gp2, gp3"
+    assert report(*two).title.startswith("2 trials")
+    assert report(two[0], matrix="nightly").title == report(two[0]).title
+
+
+# What was measured, in words; and the command that is proposed next, which names the same disk
+# again with all that holds of it.
+
+
+def test_what_the_owner_expects_goes_with_the_disk_and_not_with_the_profile() -> None:
+    plan = make_plan()
+    promised = plan.cell.model_copy(update={"promise": Promise(iops=2000, mb_per_s=60.5)})
+    found = subject_of_plan(plan.model_copy(update={"cell": promised}))
+    assert found.target_flags.endswith("--path /mnt/data --promise iops=2000,mb_per_s=60.5")
+    assert found.trial_flags == "--label team=storage"
+    assert "--promise" not in subject_of_plan(plan).target_flags
+
+
+def test_a_directory_says_through_what_it_reaches_its_disk() -> None:
+    plan = make_plan()
+    mount = MountFacts(mount_point="/mnt", source="/dev/dm-1", fstype="ext4", options="rw")
+    layers = ("dm-crypt data", "LVM volume vg-data")
+    facts = plan.facts.model_copy(update={"mount": mount, "layers": layers})
+    words = target(plan.model_copy(update={"facts": facts}))
+    assert words == f"{plan.target.path} (ext4 on dm-crypt data on LVM volume vg-data)"

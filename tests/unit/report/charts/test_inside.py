@@ -149,9 +149,7 @@ def test_a_percentile_that_too_few_ios_back_is_not_marked():
 
 
 @pytest.mark.parametrize(("steps", "lines", "said"), [(4, 4, ""), (9, 6, "6 of 9 lines")])
-def test_lines_of_several_steps_have_names_and_shapes_and_some_of_many_are_drawn(
-    steps, lines, said
-):
+def test_lines_of_several_steps_have_names_and_shapes_and_of_many_some_are_seen(steps, lines, said):
     of_each = (histogram(lognormal(500, k), step=f"qd{k}", index=k) for k in range(1, steps + 1))
     figure = percentile_chart(distributions(pl.concat(of_each)))
     drawn = svg(figure)

@@ -36,8 +36,7 @@ def test_what_others_typed_shows_as_typed_and_does_nothing():
 
 
 def test_a_cell_cannot_end_its_row():
-    lines = table(("a", "b"), [("x | y", "1")]).splitlines()
-    assert lines[-1] == r"| x \| y | 1 |"
+    assert table(("a", "b"), [("x | y", "1")]).splitlines()[-1] == r"| x \| y | 1 |"
     assert escaped("# x") == r"\# x"
 
 

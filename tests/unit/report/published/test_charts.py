@@ -34,8 +34,7 @@ def drawn(chart, **more):
 @pytest.mark.slow
 @pytest.mark.parametrize("chart", POST_CHARTS, ids=lambda one: f"{one.post}-{one.name}")
 def test_a_chart_holds_the_published_numbers_as_they_are(chart):
-    figures = chart.of(load_published())
-    assert figures, "its patterns find something"
+    assert chart.of(load_published()), "its patterns find something"
     figure = drawn(chart)
     rows = rows_in(figure)
     numbers = {value for row in rows for value in row.values() if isinstance(value, float)}
@@ -94,8 +93,7 @@ def test_googles_fall_is_drawn_as_the_post_states_it():
 )
 def test_a_figure_above_what_lasts_is_held_against_the_burst(figure_id, against, on_credit):
     (figure,) = find_published(figure_id)
-    outlook = published_outlook(figure, books=SHIPPED)
-    point = of_outlook(published_point(figure), outlook)
+    point = of_outlook(published_point(figure), published_outlook(figure, books=SHIPPED))
     found = (point.on_credit, point.against) if point.promised else None
     assert found == (against and (on_credit, pytest.approx(against, rel=1e-3)))
 

@@ -2,7 +2,6 @@
 
 from collections import Counter
 from dataclasses import replace
-from typing import Any
 
 import pytest
 from tests.rigs.runs import a_run
@@ -80,15 +79,13 @@ def test_a_label_of_any_length_is_one_that_can_be_read(label):
 RENTED = DISK | {"provider": "aws", "address": None}
 
 
-def trial(
-    *, states: dict[str, int] | None = None, trust: str | None = "yes", **changes: Any
-) -> ListedTrial:
-    headline: Any = Headline("read", 3000.0, 3000.0 * 4096, None, trust)  # type: ignore[arg-type]
-    counts: Any = Counter(states or {"done": 1})
+def trial(*, states=None, trust="yes", **changes) -> ListedTrial:
+    counts = Counter(states or ["done"])
+    headline = Headline("read", 3000.0, 3000.0 * 4096, None, trust)
     return ListedTrial(a_run(**({"state": "done"} | changes)), counts, headline)
 
 
-def test_a_line_has_when_disk_profile_figure_trust_and_short_id() -> None:
+def test_a_line_has_when_disk_profile_figure_trust_and_short_id():
     one = trial(**RENTED)
     header, line = trial_lines([one], width=100)
     assert header.split() == ["when", "disk", "profile", "figure", "trust", "id"]
@@ -113,9 +110,7 @@ LARGE = Headline("seq", 100.0, 100.0 * 2**20, None, "with care")
         (trial(), "  root@db1:/mnt", ""),
     ],
 )
-def test_a_line_says_whose_figure_it_is_and_the_legend_what_its_mark_means(
-    one: ListedTrial, told: str, explained: str
-) -> None:
+def test_a_line_says_whose_figure_it_is_and_the_legend_what_its_mark_means(one, told, explained):
     _, line = trial_lines([one], width=100)
     assert told in line
     said = [words[: len(explained)] for words in legend([one])]
@@ -123,7 +118,7 @@ def test_a_line_says_whose_figure_it_is_and_the_legend_what_its_mark_means(
 
 
 @pytest.mark.parametrize("width", [80, 100, 120])
-def test_lines_fit_and_ids_stay_whole(width: int) -> None:
+def test_lines_fit_and_ids_stay_whole(width):
     path = "/srv/" + "long/" * 20 + "end"
     trials = [
         trial(target_path=path, profile="a-profile-with-a-long-name" * 2, trust="with care"),
@@ -150,14 +145,14 @@ def test_lines_fit_and_ids_stay_whole(width: int) -> None:
         ({"cancelled": 1}, False, "cancelled"),
     ],
 )
-def test_states(states: dict[str, int], suspended: bool, shown: str) -> None:
+def test_states(states, suspended, shown):
     one = trial(states=states)
     _, line = trial_lines([ListedTrial(one.newest, one.states, one.headline, suspended)], width=80)
     assert f"  {shown}  " in line
     assert ("IOPS" in line) == ("done" in states and not {"running", "planned"} & set(states))
 
 
-def test_what_nothing_judged_is_marked_and_explained() -> None:
+def test_what_nothing_judged_is_marked_and_explained():
     bare = trial(trust=None)
     _, line = trial_lines([bare], width=80)
     assert "  ?  " in line
@@ -165,7 +160,7 @@ def test_what_nothing_judged_is_marked_and_explained() -> None:
     assert bare.newest.trial_id[-8:] in said
 
 
-def test_the_number_of_runs_is_not_cut() -> None:
+def test_the_number_of_runs_is_not_cut():
     many = trial(profile="a-long-name-of-a-file.json", states={"done": 100})
     _, line = trial_lines([many], width=70)
     assert " ×100  " in line

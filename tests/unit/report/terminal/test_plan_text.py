@@ -4,7 +4,6 @@ import io
 
 import pytest
 from tests.books import SHIPPED
-from tests.rigs.golden import Golden
 from tests.unit.plan.test_cost import HDD, job, rented
 from tests.unit.report.made import plan, step
 
@@ -23,22 +22,19 @@ from diskbench.report.terminal.plan_text import render_plan, rental_price
 OTHER = (step(0, "seq-read-1m", expected_s=60),)
 LOOP = Loop(first=1, tracked="rand-read-4k-qd32", direction="read")
 MANY = tuple(step(n, f"step-{n}", expected_s=60) for n in range(56))
+SECOND = {"address": "web2", "trial_id": "b"}
 PLANS = {
     "directory": [plan(notes=("the database lies on the measured device",))],
     "device": [plan(device=True)],
-    "hosts-alike": [
-        plan(address="web1", trial_id="a"), plan(address="web2", trial_id="b", runs=2)
-    ],
-    "hosts-that-differ": [
-        plan(address="web1"), plan(address="web2", trial_id="b", steps=OTHER)
-    ],
+    "hosts-alike": [plan(address="web1", trial_id="a"), plan(**SECOND, runs=2)],
+    "hosts-that-differ": [plan(address="web1"), plan(**SECOND, steps=OTHER)],
     "loop": [plan(loop=LOOP)],
     "many-steps": [plan(steps=MANY)],
-}  # fmt: skip
+}
 
 
 @pytest.mark.parametrize("name", PLANS)
-def test_a_plan_says_what_its_file_says(golden: Golden, name: str):
+def test_a_plan_says_what_its_file_says(golden, name):
     golden.check(f"plan/{name}.txt", render_plan(PLANS[name], width=80))
     plan_text.print_plan(PLANS[name], stream=(stream := io.StringIO()))
     assert stream.getvalue() == render_plan(PLANS[name]) + "\n\n"

@@ -56,8 +56,7 @@ def test_the_next_command_is_not_folded_so_that_it_can_be_copied():
 
 
 def ended(state: str, *, runs: int = 1, **more):
-    subject = subject_of_plan(plan(runs=runs, **more))
-    return dataclasses.replace(subject, state=state)
+    return dataclasses.replace(subject_of_plan(plan(runs=runs, **more)), state=state)
 
 
 @pytest.mark.parametrize(

@@ -90,6 +90,7 @@ def test_a_cell_that_would_pass_the_budget_waits_for_what_others_cost_and_is_ref
     assert (position, problem.kind) == (0, "BudgetReached")
     assert "$3.00" in problem.message
     assert "$2.50 of the budget" in problem.message
+    assert "matrix retry --failed" in problem.advice
     cells = [cell_row(0, state="measuring", cost_usd=3.0), cell_row(1, cost_usd=3.0)]
     assert admit(cells, Limits(budget=5.0), MOMENT) == ([], {})
     cells = [cell_row(0, state="done", cost_usd=3.0), cell_row(1, cost_usd=3.0)]
@@ -105,6 +106,7 @@ def test_what_cannot_end_before_the_deadline_does_not_begin():
     begin, refused = admit(cells, Limits(deadline=3600.0), moment(elapsed_s=3400.0))
     assert begin == [1]
     assert kinds(refused) == {0: "DeadlineReached"}
+    assert "matrix retry --failed" in refused[0].advice
 
 
 states = st.sampled_from(["waiting", "queued", "renting", "measuring", "done", "failed"])
@@ -148,13 +150,6 @@ def test_nothing_waits_for_ever_while_nothing_runs(found):
     begin, refused = admit(cells, Limits(max_parallel=2, budget=12.0), MOMENT)
     waiting = [cell for cell in cells if cell.state == "waiting"]
     assert not waiting or begin or refused
-
-
-@pytest.mark.parametrize("limit", [{"budget": 1.0}, {"deadline": 1.0}])
-def test_every_refusal_says_what_to_do(limit):
-    _, refused = admit([cell_row(0, cost_usd=2.0)], Limits(**limit), MOMENT)
-    (problem,) = refused.values()
-    assert "matrix retry --failed" in problem.advice
 
 
 JUST_NOW = "2026-11-21T11:59:30.000000+00:00"
@@ -215,12 +210,7 @@ def test_what_could_not_be_had_is_tried_again_after_twice_as_long_each_time(kind
     assert found["not_before"] == f"2026-11-21T{at}.000000+00:00"
     assert found["error"] == "none there"
     assert found["error_data"]["retryable"] is True
-
-
-@pytest.mark.parametrize("kind", TRIED_AGAIN)
-def test_an_error_of_another_name_that_may_be_over_later_is_tried_again(kind):
-    """A cloud's own kind of an error, which nobody listed anywhere."""
-    renamed = type("OfThatCloud", (kind,), {})
+    renamed = type("OfThatCloud", (kind,), {})  # a cloud's own, which nobody listed anywhere
     assert settled(None, problem_of(renamed("none there")))["state"] == "waiting"
 
 
@@ -298,10 +288,8 @@ def test_a_worker_serves_the_routes_that_its_patterns_name(patterns, route, does
 
 
 def test_patterns_are_read_once_each_and_one_of_no_provider_is_told_with_the_nearest():
-    assert read_patterns(" aws/* ,vsphere/site-a,aws/*", ["aws", "vsphere"]) == (
-        "aws/*",
-        "vsphere/site-a",
-    )
+    found = read_patterns(" aws/* ,vsphere/site-a,aws/*", ["aws", "vsphere"])
+    assert found == ("aws/*", "vsphere/site-a")
     with pytest.raises(errors.UnknownName) as raised:
         read_patterns("aws,vspere/site-a", ["aws", "vsphere"])
     assert "vspere" in raised.value.message

@@ -79,8 +79,7 @@ def test_a_disk_without_a_fall_has_nothing_to_say(disk, profile):
 def test_short_profiles_end_before_the_credit_does():
     for profile in ("quick", "default"):
         found = beyond("aws", "gp2", 20, None, profile)
-        assert found.ends == "before"
-        assert told(found.flags)[0] == "burst"
+        assert (found.ends, told(found.flags)[0]) == ("before", "burst")
 
 
 def test_burst_ends_at_the_cliff_of_500_gib_sustained_beyond_it_and_a_slow_load_never_falls():

@@ -22,20 +22,14 @@ def test_one_host_is_one_cell_per_replicate() -> None:
     assert [(c.address, c.replicate) for c in made] == [("a", 0), ("b", 0), ("a", 1), ("b", 1)]
 
 
-def test_what_is_measured_must_be_named_and_its_size_is_in_gib() -> None:
+def test_what_is_measured_must_be_named_a_device_with_its_identity_and_its_size_is_in_gib() -> None:
     with pytest.raises(InvalidValue, match="nothing to measure is named"):
         cells_of(a_request(path=None))
     (cell,) = cells_of(a_request(size=0.5))
     assert cell.target.size_bytes == GIB // 2
-
-
-@pytest.mark.parametrize("size", [0.0, -1.0, float("nan"), float("inf"), 1e300])
-def test_a_size_that_is_none_is_refused_with_its_value(size: float) -> None:
-    with pytest.raises(InvalidValue, match="--size"):
-        cells_of(a_request(size=size))
-
-
-def test_a_device_needs_its_identity_typed() -> None:
+    for size in (0.0, -1.0, float("nan"), float("inf"), 1e300):
+        with pytest.raises(InvalidValue, match="--size"):
+            cells_of(a_request(size=size))
     with pytest.raises(InvalidValue, match="destroys all data") as refused:
         cells_of(a_request(device=("/dev/sdz",)))
     assert "--destroy-data" in refused.value.advice

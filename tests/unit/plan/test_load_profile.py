@@ -16,14 +16,8 @@ TARGET = FioTarget(kind="directory", path="/mnt/disk/work", size_bytes=None, cap
 
 
 def record(*samples):
-    return Recorded(
-        "sda",
-        tuple(
-            Sample(60.0 * n, 60.0, r, w, r * size, w * size)
-            for n, (r, w, size) in enumerate(samples)
-        ),
-        is_dated=False,
-    )
+    loads = (Sample(60.0 * n, 60.0, r, w, r * s, w * s) for n, (r, w, s) in enumerate(samples))
+    return Recorded("sda", tuple(loads), is_dated=False)
 
 
 def steps(load, name="week.txt"):

@@ -100,15 +100,19 @@ def test_a_step_loads_its_disks_alike_or_not(text: str, disks: int | None) -> No
 
 
 AWS = Scope(provider="aws", region="us-east-1")
-IO2 = {
-    "spec": RentSpec(disk="io2", size_gib=100, count=2),
-    "disk": DiskSpec(type="io2", size_gib=100, iops=5000, count=2),
-}
+
+
+def disks(kind: str, count: int = 2, **more: object) -> dict[str, object]:
+    """So many disks of 100 GiB, asked for and sold."""
+    return {
+        "spec": RentSpec(disk=kind, size_gib=100, count=count),
+        "disk": DiskSpec(type=kind, size_gib=100, count=count, **more),
+    }
 
 
 def planned(text: str, **told: object) -> Plan:
     """A plan on as many disks as are rented: two io2 unless told."""
-    rented = {**IO2, **told}
+    rented = {**disks("io2", iops=5000), **told}
     target = requested_target(rented.get("scope", AWS).provider, {}, rented["spec"])
     return plan_of(text, target=target, **rented)
 
@@ -118,12 +122,6 @@ def rates(plan: Plan) -> list[float | None]:
     return [one and one.begin.iops for one in [found.of(step) for step in found.steps]]
 
 
-GP2 = {
-    "spec": RentSpec(disk="gp2", size_gib=100, count=2),
-    "disk": DiskSpec(type="gp2", size_gib=100, count=2),
-}
-
-
 class TestExpected:
     """The sum of the disks that a step loads alike, up to the machine's limits."""
 
@@ -131,41 +129,38 @@ class TestExpected:
         assert rates(planned(EACH)) == [10_000]
         assert rates(planned(ONE_AFTER_THE_OTHER)) == [5000, 5000]
         assert rates(planned(UNEVEN)) == [None]
-        spec = RentSpec(disk="io2", size_gib=100, count=2)
-        spec = spec.with_groups({"lab": {"vm_iops": 8000}})
+        spec = disks("io2")["spec"].with_groups({"lab": {"vm_iops": 8000}})
         level = planned(EACH, spec=spec).expectation.expectations[0].begin
         assert (level.iops, level.limited_by) == (8000, "vm-iops")
         assert rates(planned(ONE_AFTER_THE_OTHER, spec=spec)) == [5000, 5000]
 
     def test_credit_of_disks_loaded_alike_is_summed_and_of_disks_in_turn_unknown(self) -> None:
-        (found,) = planned(EACH, **GP2).expectation.expectations
+        (found,) = planned(EACH, **disks("gp2")).expectation.expectations
         assert (found.begin.iops, found.lasting.iops) == (6000, 600)
-        found = planned(ONE_AFTER_THE_OTHER, **GP2).expectation
+        found = planned(ONE_AFTER_THE_OTHER, **disks("gp2")).expectation
         assert found.expectations == ()
         assert "credit" in found.unknown[-1]
 
     def test_a_promise_is_each_disks(self) -> None:
         told = {
-            "scope": Scope(provider="vsphere"), "spec": RentSpec(size_gib=100, count=2),
-            "disk": DiskSpec(type="datastore", size_gib=100, count=2), "promise": Promise(iops=700),
+            **disks("datastore"), "scope": Scope(provider="vsphere"),
+            "spec": RentSpec(size_gib=100, count=2), "promise": Promise(iops=700),
         }  # fmt: skip
-        assert rates(planned(EACH, **told)) == [1400]  # type: ignore[arg-type]
-        assert rates(planned(ONE_AFTER_THE_OTHER, **told)) == [700, 700]  # type: ignore[arg-type]
+        assert rates(planned(EACH, **told)) == [1400]
+        assert rates(planned(ONE_AFTER_THE_OTHER, **told)) == [700, 700]
 
 
-def test_the_draft_says_which_new_disk_each_device_is() -> None:
+def test_the_draft_says_which_new_disk_each_device_is_and_each_must_be_large_enough() -> None:
     places = [line.rpartition(" ")[2] for line in planned(EACH).changes]
     assert places == ["/dev/new-disk-1", "/dev/new-disk-2"]
+    with pytest.raises(InvalidValue, match="/dev/new-disk-1"):
+        planned(EACH.replace("size=1g", "size=101g"))
 
 
 @pytest.mark.parametrize("count", [1, 3])
 def test_as_many_disks_as_devices_or_none_is_rented(count: int) -> None:
-    told = {
-        "spec": RentSpec(disk="io2", size_gib=100, count=count),
-        "disk": DiskSpec(type="io2", size_gib=100, iops=5000, count=count),
-    }
     with pytest.raises(ProfileError, match="2 devices"):
-        planned(EACH, **told)
+        planned(EACH, **disks("io2", count, iops=5000))
 
 
 def test_no_filesystem_is_made_on_several() -> None:
@@ -176,11 +171,6 @@ def test_no_filesystem_is_made_on_several() -> None:
     with pytest.raises(InvalidValue, match="one disk") as refused:
         draft(cell, parse_profile(EACH, name="j"), rental, "campaign", SHIPPED)
     assert refused.value.field == "filesystem"
-
-
-def test_each_disk_must_be_large_enough() -> None:
-    with pytest.raises(InvalidValue, match="/dev/new-disk-1"):
-        planned(EACH.replace("size=1g", "size=101g"))
 
 
 FILL = Step(index=0, name="fill", role="fill", job="[fill]", expected_s=10)

@@ -55,14 +55,9 @@ def test_a_step_that_asks_for_less_lets_it_refill():
 
 
 def test_reads_do_not_use_up_what_writes_have():
-    apart = DiskLimits(
-        "x",
-        20,
-        (
-            SharedLimits("read", Allowance(100, 1000, 90_000), None),
-            SharedLimits("write", Allowance(100, 1000, 9_000), None),
-        ),
-    )
+    shares = (("read", 90_000), ("write", 9_000))
+    buckets = (SharedLimits(of, Allowance(100, 1000, held), None) for of, held in shares)
+    apart = DiskLimits("x", 20, tuple(buckets))
     assert outlook(job("rw=randread\nbs=4k\ndirect=1", 90), apart).gone_s is None
     assert outlook(job("rw=randread\nbs=4k\ndirect=1", 101), apart).gone_s == pytest.approx(100)
     assert outlook(job("rw=randwrite\nbs=4k\ndirect=1", 90), apart).gone_s == pytest.approx(10)

@@ -34,16 +34,11 @@ ROW = bare_run(
 )  # fmt: skip
 
 
-def rented(provider, spec, *, cloud=None, disk=None):
-    rental = Rental(
-        scope=Scope(provider=provider, region=spec.region),
-        spec=spec,
-        cloud=cloud,
-        offer="",
-        disk=disk
-        or DiskSpec(type=spec.disk or spec.text("datastore"), size_gib=spec.size_gib or 20),
-    )
-    return make_plan(rental=rental)
+def rented(provider, spec, *, cloud=None, iops=None):
+    typed = (spec.disk or "").removeprefix("root:") or spec.text("datastore")
+    disk = DiskSpec(type=typed, size_gib=spec.size_gib or 20, iops=iops)
+    scope = Scope(provider=provider, region=spec.region)
+    return make_plan(rental=Rental(scope=scope, spec=spec, cloud=cloud, offer="", disk=disk))
 
 
 def test_what_was_not_rented_has_a_size_and_no_type_and_an_import_its_profile():
@@ -53,6 +48,10 @@ def test_what_was_not_rented_has_a_size_and_no_type_and_an_import_its_profile():
     assert asked_of(replace(ROW, cloud=None), None).cloud == "ssh"
     row = replace(ROW, provider=GOBONNIEGO_FILE, profile="gp2.json")
     assert asked_of(row, None).profile == "gobonniego"
+    # A disk of the lab is of the cloud that it imitates.
+    spec = RentSpec(disk="gp2", size_gib=20)
+    asked = asked_of(replace(ROW, provider="lab"), rented("lab", spec, cloud="aws"))
+    assert (asked.cloud, asked.disk_type, asked.size_gib) == ("aws", "gp2", 20)
 
 
 @pytest.mark.parametrize(
@@ -69,12 +68,6 @@ def test_an_imported_run_is_of_the_disk_that_it_was_said_to_be_of(said, disk):
     asked = asked_of(replace(ROW, provider=GOBONNIEGO_FILE, labels=labels), None)
     assert ((asked.cloud, asked.disk_type, asked.size_gib, asked.iops, asked.cache)) == disk
     assert (asked.instance_type, asked.profile, asked.by_tool) == ("c5.large", "gobonniego", True)
-
-
-def test_a_lab_disk_is_of_the_cloud_that_it_imitates():
-    spec = RentSpec(disk="gp2", size_gib=20)
-    asked = asked_of(replace(ROW, provider="lab"), rented("lab", spec, cloud="aws"))
-    assert (asked.cloud, asked.disk_type, asked.size_gib) == ("aws", "gp2", 20)
 
 
 @pytest.mark.parametrize(
@@ -96,15 +89,8 @@ def matched(name):
         spec = one.cell.rent
         if spec is None or one.cell.replicate:
             continue
-        typed = spec.disk or ""
-        size = spec.size_gib or 20
-        disk = DiskSpec(
-            type=typed.removeprefix("root:") or spec.text("datastore"),
-            size_gib=size,
-            iops=spec.iops,
-        )
         row = {"profile": one.cell.profile, "parameters": {}, "instance_type": spec.instance_type}
-        asked = asked_of(replace(ROW, **row), rented(one.cell.provider, spec, disk=disk))
+        asked = asked_of(replace(ROW, **row), rented(one.cell.provider, spec, iops=spec.iops))
         figures = matching(asked, FIGURES)
         assert figures, one.key
         found.append({figure.group for figure in figures})
@@ -151,10 +137,11 @@ def test_reads_on_a_c4_xlarge_met_its_path_to_ebs(disk):
     assert only(f"iaas-2018/results/{disk}/read").stands_for.limiter.name == "vm-throughput"
 
 
-def test_more_than_was_promised_is_not_to_be_planned_with():
+def test_more_than_was_promised_is_not_to_be_planned_with_and_a_san_is_as_fast_as_its_line():
     found = only("iaas-2018/results/standard/iops")
     assert (found.trust, found.stands_for.limiter.name) == ("with care", "unknown")
     assert [one.code for one in found.reasons] == ["above-promise"]
+    assert only("san-vs-local/stated/san/block-read").stands_for.limiter.name == "network"
 
 
 @pytest.mark.slow
@@ -166,10 +153,6 @@ def test_what_a_post_doubts_itself_is_kept():
         else:
             found_by_rules = {one.code for one in found.reasons if one.weight != "note"}
             assert found_by_rules <= {"above-promise", "below-promise", "too-short"}, figure.id
-
-
-def test_a_san_behind_one_gigabit_is_as_fast_as_its_line():
-    assert only("san-vs-local/stated/san/block-read").stands_for.limiter.name == "network"
 
 
 GP2 = RunSubject(

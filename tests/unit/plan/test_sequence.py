@@ -4,10 +4,11 @@ from collections.abc import Sequence
 
 from hypothesis import given
 from hypothesis import strategies as st
+from tests.unit.report.inside import expectation
 from tests.unit.report.made import plan, result, row, step
 
 from diskbench.fio.offered import requested_iops
-from diskbench.model import expectation
+from diskbench.model.expectation import CreditRange, Load, PlanExpectation, StepExpectation
 from diskbench.model.result import StepResult
 from diskbench.model.spec import Loop, Plan, Search, Step
 from diskbench.model.threshold import Threshold
@@ -59,22 +60,14 @@ def test_a_loop_that_never_settles_ends_at_its_last_round_and_says_so() -> None:
 
 def with_credit(of: Plan, lasting: float) -> Plan:
     """The plan on a disk that bursts to 3,000 and comes to `lasting`."""
-
-    def level(iops: float) -> expectation.ExpectedLevel:
-        return expectation.ExpectedLevel(
-            iops=iops, low_iops=iops, high_iops=iops, bytes_per_s=iops, limited_by="disk-iops"
-        )
-
-    load = expectation.Load(block_bytes=4096, read_share=0)
-    found = expectation.Expectation(
-        load=load, reads=None, writes=None, begin=level(3000), lasting=level(lasting)
-    )
-    steps = tuple(
-        expectation.StepExpectation(index=one.index, name=one.name, start_s=0, seconds=60, load=0)
+    load = Load(block_bytes=4096, read_share=0)
+    found = expectation(3000, lasting, None).model_copy(update={"load": load})
+    steps = (
+        StepExpectation(index=one.index, name=one.name, start_s=0, seconds=60, load=0)
         for one in of.steps
     )
-    credit = expectation.CreditRange(bucket="disk-iops", gone_s=1800, full_load_s=1862)
-    whole = expectation.PlanExpectation(expectations=(found,), steps=steps, credits=(credit,))
+    credit = CreditRange(bucket="disk-iops", gone_s=1800, full_load_s=1862)
+    whole = PlanExpectation(expectations=(found,), steps=tuple(steps), credits=(credit,))
     return of.model_copy(update={"expectation": whole})
 
 

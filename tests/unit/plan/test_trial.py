@@ -22,13 +22,9 @@ STEADY = Loop(first=0, tracked="write", direction="write")
 
 
 def plan(scale, disk_type="gp2", *, loop=None):
-    rental = Rental(
-        scope=Scope(provider="lab"),
-        spec=RentSpec(lab=EmulationOptions(time_scale=scale)),
-        cloud="aws",
-        offer="a machine",
-        disk=DiskSpec(type=disk_type, size_gib=500 if disk_type == "st1" else 20),
-    )
+    scope, spec = Scope(provider="lab"), RentSpec(lab=EmulationOptions(time_scale=scale))
+    disk = DiskSpec(type=disk_type, size_gib=20)
+    rental = Rental(scope=scope, spec=spec, cloud="aws", offer="a machine", disk=disk)
     return make_plan(rental=rental, loop=loop)
 
 
@@ -41,9 +37,7 @@ def test_a_scale_that_leaves_a_phase_under_two_minutes_or_changes_nothing_is_sai
     assert "the burst lasts 1 min 56 s, under two minutes" in note
     (note,) = trial.time_scale_notes(plan(60, "standard"))
     assert "no burst credit" in note
-
-
-def test_a_profile_that_judges_steadiness_is_refused_where_the_scale_makes_it_meaningless():
+    # A profile that judges steadiness is refused where the scale makes it meaningless.
     assert trial.time_scale_notes(plan(15, loop=STEADY)) == ()
     with pytest.raises(InvalidValue, match="waits for a steady state") as refused:
         trial.time_scale_notes(plan(100, loop=STEADY))
@@ -68,9 +62,7 @@ def test_buffers_are_jobs_times_depth_times_the_largest_block(options: str, expe
     assert trial.buffer_bytes(job) == expected
 
 
-def test_a_job_that_does_not_fit_is_refused_with_both_figures_and_an_unknown_memory_is_not() -> (
-    None
-):
+def test_a_job_that_does_not_fit_is_refused_with_both_figures_and_unknown_memory_is_not() -> None:
     step = a_step("[a]\nrw=read\nbs=64m\niodepth=32\n")
     with pytest.raises(InvalidValue, match=r"2(\.1)? GiB"):
         trial.check_memory([step], HostFacts(memory_available_bytes=GIB), "box")

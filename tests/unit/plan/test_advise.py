@@ -142,7 +142,7 @@ def test_a_month_costs_what_the_examples_of_the_price_page_add_up_to_and_io2_in_
     assert refusal(asked("aws", 500, 3000), "gp2").disk_usd == pytest.approx(50.0)
     usd = row(asked("aws", 2000, 100_000), "io2").disk_usd
     assert usd == pytest.approx(250 + 32_000 * 0.065 + 32_000 * 0.046 + 36_000 * 0.032)
-    # Transactions of an HDD: 100 requests a second are 262,800,000 in 730 h, at 0.0005 $ per 10,000,
+    # Transactions of an HDD: 100 requests a second are 262,800,000 in 730 h; 0.0005 $ per 10,000,
     # capped at 450,000 an hour for an S4: 360,000 are made.
     usd = row(asked("azure", 32, 100), "Standard_LRS").disk_usd
     assert usd == pytest.approx(1.536 + 262_800_000 / 10_000 * 0.0005)
@@ -213,13 +213,12 @@ def test_a_type_has_two_rows_at_most_and_disks_inside_machines_none():
     assert all(not one.most for one in answer.refused if one.disk.disk_type == "Standard_LRS")
 
 
+BLOCKS = st.sampled_from([512, 4 * KIB, 16 * KIB, 128 * KIB, MIB])
+SHARES = st.sampled_from([0.0, 0.3, 0.7, 1.0])
 demands = st.builds(
     constant,
     st.builds(
-        Load,
-        block_bytes=st.sampled_from([512, 4 * KIB, 16 * KIB, 128 * KIB, MIB]),
-        read_share=st.sampled_from([0.0, 0.3, 0.7, 1.0]),
-        max_per_s=st.integers(1, 60_000).map(float),
+        Load, block_bytes=BLOCKS, read_share=SHARES, max_per_s=st.integers(1, 60_000).map(float)
     ),
     st.integers(1, 20_000),
     st.sampled_from([60.0, 1800.0, 3600.0, 8 * 3600.0, DAY_S]),
@@ -268,11 +267,9 @@ def _near(name, entry, least, found):
     if found is not None:
         sizes |= {found.size_gib, found.size_gib - 1}
     sizes = [max(s, entry.size_gib.min) for s in sizes if least <= s <= entry.size_gib.max]
-    bought = [
-        _bought(entry.iops, found and found.iops),
-        _bought(entry.throughput, found and found.throughput),
-    ]
-    for size, iops, rate in itertools.product(sizes, *bought):
+    rates = _bought(entry.iops, found and found.iops)
+    throughputs = _bought(entry.throughput, found and found.throughput)
+    for size, iops, rate in itertools.product(sizes, rates, throughputs):
         yield DiskSpec(type=name, size_gib=size, iops=iops, throughput_mib_per_s=rate)
 
 

@@ -26,14 +26,10 @@ def job(*lines: str, seconds: float = 100.0) -> Step:
 
 
 def rented(*steps: Step, disk: DiskSpec = HDD, runs: int = 1, loop: Loop | None = None) -> Plan:
-    prices = (
-        machine_part(SHIPPED, "azure", "Standard_D2s_v5", "eastus"),
-        disk_part(SHIPPED, "azure", disk, "eastus"),
-    )
-    rental = Rental(
-        scope=Scope(provider="azure", region="eastus"), spec=RentSpec(), offer="a machine",
-        disk=disk, prices=prices,
-    )  # fmt: skip
+    machine = machine_part(SHIPPED, "azure", "Standard_D2s_v5", "eastus")
+    prices = (machine, disk_part(SHIPPED, "azure", disk, "eastus"))
+    what = {"spec": RentSpec(), "offer": "a machine", "disk": disk, "prices": prices}
+    rental = Rental(scope=Scope(provider="azure", region="eastus"), **what)
     return plan(steps=steps, runs=runs, loop=loop).model_copy(update={"rental": rental})
 
 

@@ -55,15 +55,10 @@ class TestWhatAStepAsks:
         found = load_of("rw=write\nbs=8k\nfdatasync=1")
         assert (found.random, found.depth) == (True, 1)
 
-    @pytest.mark.parametrize(
-        ("options", "share"),
-        [
-            ("rw=randrw", 0.5), ("rw=randrw\nrwmixread=70", 0.7), ("rw=rw\nrwmixwrite=10", 0.9),
-            ("rw=randread:8", 1), ("rw=write", 0),
-        ],
-    )  # fmt: skip
-    def test_the_mix(self, options: str, share: float):
-        assert load_of(options).read_share == pytest.approx(share)
+    def test_the_mix(self):
+        shares = {"rw=randrw": 0.5, "rw=randrw\nrwmixread=70": 0.7, "rw=rw\nrwmixwrite=10": 0.9}
+        for options, share in {**shares, "rw=randread:8": 1, "rw=write": 0}.items():
+            assert load_of(options).read_share == pytest.approx(share), options
 
     def test_a_rate_also_as_a_share_of_what_an_earlier_step_reaches(self):
         assert load_of("rw=randread\nbs=4k\nrate_iops=100\nnumjobs=2").max_per_s == 200
@@ -184,14 +179,12 @@ class TestIopsOfLargeBlocks:
     def level(self, profile: str, **told: object) -> ExpectedLevel:
         return first(expected(profile, disk=None, **told)).begin
 
-    def test_esxi_counts_32_kib_against_its_limit(self):
+    def test_esxi_counts_32_kib_against_its_limit_and_those_of_striped_disks_add_up(self):
         large = self.level(LARGE, **LIMITED)
         assert large.bytes_per_s == pytest.approx(3000 * 32 * KIB)
         assert large.words() == "disk IOPS (a block counts as 32)"
         assert self.level(job("rw=randread\nbs=40k\ndirect=1"), **LIMITED).iops == 1500
         assert "KB 385258" in " ".join(expected(LARGE, disk=None, **LIMITED).sources)
-
-    def test_the_limits_of_several_striped_disks_add_up(self):
         disks = DiskSpec(type="VMFS", size_gib=20, count=4)
         several = expected(RANDOM, scope=VSPHERE, spec=limited(500), disk=disks)
         assert first(several).begin.iops == 2000
@@ -267,35 +260,26 @@ def test_a_machine_named_with_the_disk_limits_it_too():
     assert found[0].begin.limited_by == "vm-throughput"
 
 
-@pytest.mark.parametrize(
-    ("machine", "unknown"),
-    [
-        (None, ""), ("c4.xlarge", ""), ("c4.xlrage", "c4.xlrage towards gp3 (near: c4.xlarge"),
-        ("warp.9", "warp.9 towards gp3"),
-    ],
-)  # fmt: skip
-def test_a_machine_type_that_is_not_known_is_said_to_be_so_with_what_is_near(machine, unknown):
-    (found,) = Hint(as_disk="aws:gp3:100", as_machine=machine).limit_paths(SHIPPED)
-    assert unknown in "; ".join(found.unknown)
-    assert bool(found.unknown) is bool(unknown)
+def test_a_machine_type_that_is_not_known_is_said_to_be_so_with_what_is_near():
+    near = {"c4.xlrage": "c4.xlrage towards gp3 (near: c4.xlarge", "warp.9": "warp.9 towards gp3"}
+    for machine, unknown in {None: "", "c4.xlarge": "", **near}.items():
+        (found,) = Hint(as_disk="aws:gp3:100", as_machine=machine).limit_paths(SHIPPED)
+        assert unknown in "; ".join(found.unknown)
+        assert bool(found.unknown) is bool(unknown), machine
     # Beside a promise none counts, and that is said.
     assert Hint(promise="iops=100").limit_paths(SHIPPED)[0].unknown == ()
     (path,) = Hint(promise="iops=100", as_machine="c4.large").limit_paths(SHIPPED)
     assert "c4.large" in path.unknown[0]
 
 
-@pytest.mark.parametrize(
-    ("cloud", "machine", "typed", "used"),
-    [
-        ("aws", "c4.large", None, "c4.large"), ("aws", "c4.large", "m5.large", "m5.large"),
-        ("azure", "c4.large", None, None), (None, None, None, None),
-    ],
-)  # fmt: skip
-def test_the_machine_that_a_run_recorded_counts_for_a_disk_of_its_cloud(
-    cloud, machine, typed, used
-):
-    hint = Hint(as_disk="aws:gp3:100", as_machine=typed)
-    assert hint.on_machine(cloud, machine).as_machine == used
+def test_the_machine_that_a_run_recorded_counts_for_a_disk_of_its_cloud():
+    def used(cloud, machine, typed=None):
+        hint = Hint(as_disk="aws:gp3:100", as_machine=typed)
+        return hint.on_machine(cloud, machine).as_machine
+
+    assert used("aws", "c4.large") == "c4.large"
+    assert used("aws", "c4.large", typed="m5.large") == "m5.large"
+    assert used("azure", "c4.large") is used(None, None) is None
 
 
 @pytest.mark.parametrize(

@@ -69,17 +69,13 @@ def test_a_fall_tells_the_size_and_its_arithmetic():
 
 def test_credit_of_a_pause_is_not_another_disk_and_a_new_one_without_a_burst_has_no_bucket():
     """A gp2 of 20 GiB without credit does 130 IOPS for 15 s after a pause of 4.5 s."""
-    levels = [
-        Level("reads", RANDOM, 100, 3000, 20.0, mean_iops=1380, seconds=45.0),
-        Level("writes", RANDOM_WRITES, 130, mean_iops=130, seconds=15.0, idle_s=4.5),
-    ]
-    (first, *_) = identify(levels, time_scale=93.1, is_fresh=True)
+    reads = Level("reads", RANDOM, 100, 3000, 20.0, mean_iops=1380, seconds=45.0)
+    writes = Level("writes", RANDOM_WRITES, 130, mean_iops=130, seconds=15.0, idle_s=4.5)
+    (first, *_) = identify([reads, writes], time_scale=93.1, is_fresh=True)
     assert first.disk.startswith("aws:gp2:")
     assert (len(first.fits), len(first.misses)) == (3, 0)
-    levels = [
-        Level("reads", RANDOM, 400, mean_iops=400, seconds=45.0),
-        Level("writes", RANDOM_WRITES, 398, mean_iops=398, seconds=30.0),
-    ]
+    levels = [Level("reads", RANDOM, 400, mean_iops=400, seconds=45.0)]
+    levels.append(Level("writes", RANDOM_WRITES, 398, mean_iops=398, seconds=30.0))
     assert any(":gp2:" in fit.disk for fit in identify(levels))
     assert not any(":gp2:" in fit.disk for fit in identify(levels, is_fresh=True))
 

@@ -51,11 +51,10 @@ def test_a_name_that_is_no_yaml_does_no_harm():
 rates = st.integers(0, 50_000)
 
 
-@given(
-    st.lists(st.tuples(rates, rates, st.integers(512, 1 << 20)), min_size=1, max_size=30).filter(
-        lambda samples: any(r + w for r, w, _ in samples)
-    )
-)
+samples = st.lists(st.tuples(rates, rates, st.integers(512, 1 << 20)), min_size=1, max_size=30)
+
+
+@given(samples.filter(lambda all_of_it: any(r + w for r, w, _ in all_of_it)))
 def test_whatever_was_recorded_diskbench_accepts_its_profile(samples):
     made = [step for step in steps(record(*samples)) if step.role == "offered"]
     most = max(r + w for r, w, _ in samples)

@@ -32,51 +32,36 @@ THERE = {"provider": "ssh", "host": "me@there", "path": "/mnt"}
 MEASURED = {"runs": 3, "fail_if": ("iops < 1",)}
 
 
-@pytest.mark.parametrize(
-    ("file", "combinations"),
-    [
-        pytest.param(
-            {"axes": TWO_BY_TWO, "defaults": LAB},
-            [{**LAB, "disk": disk, "size": size} for disk in "ab" for size in (1, 2)],
-            id="the product of the axes in the order of the file",
-        ),
-        pytest.param(
-            {"axes": {"volume": [{"disk": "gp2", "size": 20}, {"disk": "io1", "iops": 100}]}},
-            [{"disk": "gp2", "size": 20}, {"disk": "io1", "iops": 100}],
-            id="fields that go together",
-        ),
-        pytest.param(
-            {"defaults": {"parameters": {"size": "1g"}},
-             "axes": {"parameters": [{"runtime": 4}, {"parameters": {"size": "2g"}, "runs": 3}]}},
-            [{"parameters": {"size": "1g", "runtime": 4}},
-             {"parameters": {"size": "2g"}, "runs": 3}],
-            id="a value of parameters is the parameters",
-        ),
-        pytest.param(
-            {"axes": {"a": [{"parameters": {"x": 1}}], "b": [{"parameters": {"y": 2}}]}},
-            [{"parameters": {"x": 1, "y": 2}}],
-            id="two axes may set different parameters",
-        ),
-        pytest.param(
-            {"defaults": LAB, "axes": TWO_BY_TWO,
-             "exclude": [{"disk": "a", "size": 2}, {**LAB, "disk": "b"}]},
-            [{**LAB, "disk": "a", "size": 1}],
-            id="exclude leaves out what has all of its fields",
-        ),
-        pytest.param(
-            {"defaults": AWS, "axes": {"disk": ["gp2"]}, "include": [THERE]},
-            [{**AWS, "disk": "gp2"}, THERE],
-            id="an include of another provider is a cell of its own",
-        ),
-        pytest.param(
-            {"defaults": {**AWS, "size": 20, **MEASURED},
-             "axes": {"volume": [{"disk": "gp2"}, {"provider": "gcp", "disk": "pd-ssd"}]}},
-            [{**AWS, "size": 20, **MEASURED, "disk": "gp2"},
-             {"provider": "gcp", "disk": "pd-ssd", **MEASURED}],
-            id="another provider takes from the defaults how to measure only",
-        ),
-    ],
-)  # fmt: skip
+COMBINED = {
+    "the product of the axes in the order of the file": (
+        {"axes": TWO_BY_TWO, "defaults": LAB},
+        [{**LAB, "disk": disk, "size": size} for disk in "ab" for size in (1, 2)]),
+    "fields that go together": (
+        {"axes": {"volume": [{"disk": "gp2", "size": 20}, {"disk": "io1", "iops": 100}]}},
+        [{"disk": "gp2", "size": 20}, {"disk": "io1", "iops": 100}]),
+    "a value of parameters is the parameters": (
+        {"defaults": {"parameters": {"size": "1g"}},
+         "axes": {"parameters": [{"runtime": 4}, {"parameters": {"size": "2g"}, "runs": 3}]}},
+        [{"parameters": {"size": "1g", "runtime": 4}}, {"parameters": {"size": "2g"}, "runs": 3}]),
+    "two axes may set different parameters": (
+        {"axes": {"a": [{"parameters": {"x": 1}}], "b": [{"parameters": {"y": 2}}]}},
+        [{"parameters": {"x": 1, "y": 2}}]),
+    "exclude leaves out what has all of its fields": (
+        {"defaults": LAB, "axes": TWO_BY_TWO,
+         "exclude": [{"disk": "a", "size": 2}, {**LAB, "disk": "b"}]},
+        [{**LAB, "disk": "a", "size": 1}]),
+    "an include of another provider is a cell of its own": (
+        {"defaults": AWS, "axes": {"disk": ["gp2"]}, "include": [THERE]},
+        [{**AWS, "disk": "gp2"}, THERE]),
+    "another provider takes from the defaults how to measure only": (
+        {"defaults": {**AWS, "size": 20, **MEASURED},
+         "axes": {"volume": [{"disk": "gp2"}, {"provider": "gcp", "disk": "pd-ssd"}]}},
+        [{**AWS, "size": 20, **MEASURED, "disk": "gp2"},
+         {"provider": "gcp", "disk": "pd-ssd", **MEASURED}]),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize(("file", "combinations"), COMBINED.values(), ids=COMBINED)
 def test_axes_exclude_and_include_make_combinations(file, combinations):
     assert fields(a_matrix(**file)) == combinations
 
@@ -146,11 +131,9 @@ def test_there_are_as_many_as_the_product_less_what_is_excluded_and_what_is_adde
 
 
 def test_a_key_is_readable_a_block_is_it_without_the_replicate_and_no_two_cells_share_one():
-    matrix = a_matrix(
-        defaults={"provider": "aws", "region": "us-east-1", "instance_type": "m5.large"},
-        axes={"disk": [{"disk": "gp2", "size": 20}]},
-        include=[{"replicates": 2}],
-    )
+    there = {**AWS, "region": "us-east-1", "instance_type": "m5.large"}
+    axes = {"disk": [{"disk": "gp2", "size": 20}]}
+    matrix = a_matrix(defaults=there, axes=axes, include=[{"replicates": 2}])
     first, second = expand(matrix, seed=1)
     assert first.key == "aws/us-east-1/m5.large/gp2-20GiB/default#0"
     assert second.key.endswith("#1")

@@ -77,7 +77,6 @@ NOW = "2026-11-21T12:00:00.000000+00:00"
 
 
 def machines(*, reuse_host=True, **fields):
-    """The machine of each cell, by its key."""
     matrix = a_matrix(reuse_host=reuse_host, **fields)
     return {one.key: one.machine for one in expand(matrix, seed=1)}
 

@@ -16,7 +16,7 @@ from diskbench.model.rental import DiskSpec, Rental, Scope
 from diskbench.model.spec import Loop, Step
 from diskbench.plan import trial
 from diskbench.providers.options import EmulationOptions
-from diskbench.units import GIB, KIB, MIB
+from diskbench.units import GIB, KIB
 
 STEADY = Loop(first=0, tracked="write", direction="write")
 
@@ -48,18 +48,12 @@ def a_step(text: str) -> Step:
     return Step(index=0, name="s", job=text, expected_s=1)
 
 
-@pytest.mark.parametrize(
-    ("options", "expected"),
-    [
-        ("rw=read", 4 * KIB),
-        ("bs=1m\niodepth=32", 32 * MIB),
-        ("bs=4k,64k\nnumjobs=4", 4 * 64 * KIB),
-        ("bsrange=4k-128k\niodepth=2\nnumjobs=3", 6 * 128 * KIB),
-    ],
-)
-def test_buffers_are_jobs_times_depth_times_the_largest_block(options: str, expected: int) -> None:
-    (job,) = jobs(parse(f"[a]\n{options}\n"))
-    assert trial.buffer_bytes(job) == expected
+def test_buffers_are_jobs_times_depth_times_the_largest_block() -> None:
+    sizes = {"rw=read": 4, "bs=1m\niodepth=32": 32 * 1024, "bs=4k,64k\nnumjobs=4": 4 * 64}
+    sizes["bsrange=4k-128k\niodepth=2\nnumjobs=3"] = 6 * 128
+    for options, kib in sizes.items():
+        (job,) = jobs(parse(f"[a]\n{options}\n"))
+        assert trial.buffer_bytes(job) == kib * KIB, options
 
 
 def test_a_job_that_does_not_fit_is_refused_with_both_figures_and_unknown_memory_is_not() -> None:

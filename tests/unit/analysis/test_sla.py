@@ -30,11 +30,13 @@ def test_a_probe_lasts_until_100_ios_lie_beyond_its_percentile(target, ios):
     assert needed_ios(Threshold.parse(target), 100) == ios
 
 
-def test_the_share_is_halved_between_what_kept_and_what_did_not():
+def test_the_share_is_halved_between_what_kept_and_what_did_not_until_it_is_given_up():
     assert next_share(search(), [], 3000) == 0.5
     assert next_share(search(), [True], 3000) == 0.75
     assert next_share(search(), [True, False], 3000) == 0.625
     assert next_share(search(), [False, True], 3000) == 0.375
+    assert next_share(search(), [False] * 5, 3000) is not None
+    assert next_share(search(), [False] * 6, 3000) is None  # 1/64 of the capacity
 
 
 @given(st.floats(0.02, 1.0), st.sampled_from([0.005, 0.02, 0.1]))
@@ -50,13 +52,6 @@ def test_it_ends_with_the_knee_in_an_interval_of_the_asked_width(knee, precision
     assert len(tried) <= 14
 
 
-def test_a_disk_that_never_keeps_to_it_is_given_up():
-    kept = []
-    while next_share(search(), kept, 3000) is not None:
-        kept.append(False)
-    assert len(kept) == 6  # 1/64 of the capacity
-
-
 def test_each_direction_or_the_one_that_is_named_has_to_keep_to_the_target_with_enough_ios():
     rows = [probed("x", 700, 1.0), probed("x", 300, 3.0, "write")]
     assert not keeps(TARGET, rows)
@@ -67,10 +62,8 @@ def test_each_direction_or_the_one_that_is_named_has_to_keep_to_the_target_with_
 
 
 def test_the_result_is_the_highest_that_kept_and_the_lowest_that_did_not_or_was_saturated():
-    rows = [
-        probed("capacity", 3000, 9.0), probed("probe-1", 1500, 1.0), probed("probe-2", 2250, 5.0),
-        probed("probe-3", 1875, 1.9),
-    ]  # fmt: skip
+    rows = [probed("capacity", 3000, 9.0), probed("probe-1", 1500, 1.0)]
+    rows += [probed("probe-2", 2250, 5.0), probed("probe-3", 1875, 1.9)]
     found = sla_of(search(), rows)
     assert (found.iops, found.missed_iops, found.probes) == (1875, 2250, 3)
     rows = [probed("capacity", 2000, 9.0), probed("probe-1", 990, 1.0), probed("probe-2", 980, 1.0)]

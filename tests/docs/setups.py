@@ -128,9 +128,7 @@ def _history(reader: Reader) -> None:
         for disk, iops in (("gp2", 3000.0), ("gp3", 3000.0 if day < 7 else 2400.0)):
             values = [iops + step for step in (-12.0, -7.0, -3.0, 2.0, 6.0, 11.0)]
             labels = [("disk", disk), ("schedule", "nightly")]
-            measured(
-                database, values, disk=disk, campaign=day, at_s=NOVEMBER_S, labels=labels,
-            )  # fmt: skip
+            measured(database, values, disk=disk, campaign=day, at_s=NOVEMBER_S, labels=labels)
         campaign_id = ulid(NOVEMBER_S + day * 86_400, day)
         save_campaign(database, campaign_row(campaign_id=campaign_id, name=name), [])
     with transaction(database) as connection:
@@ -146,10 +144,8 @@ def _example(reader: Reader) -> None:
     import diskbench
 
     found = diskbench.example_data(reader.home / "example")
-    reader.env |= {
-        "DISKBENCH_DATABASE_URL": found.database,
-        "DISKBENCH_EVIDENCE_URL": found.evidence,
-    }
+    reader.env["DISKBENCH_DATABASE_URL"] = found.database
+    reader.env["DISKBENCH_EVIDENCE_URL"] = found.evidence
 
 
 def _imported(reader: Reader) -> None:
@@ -210,10 +206,8 @@ def _cloud(cloud: str) -> Callable[[Reader], None]:
         ready, _, _ = select.select([process.stdout], [], [], STARTS_WITHIN_S)
         told = json.loads(process.stdout.readline() if ready else "null")
         assert told, f"the emulated {cloud} did not start"
-        reader.env |= told["env"] | {
-            "ENDPOINT": told["endpoint"],
-            "CA_FILE": told.get("ca_file", ""),
-        }
+        own = {"ENDPOINT": told["endpoint"], "CA_FILE": told.get("ca_file", "")}
+        reader.env |= told["env"] | own
         if cloud == "aws":
             reader.env["AWS_ENDPOINT_URL"] = told["endpoint"]
 
@@ -225,22 +219,18 @@ def _copied(reader: Reader) -> None:
     import boto3
 
     reader.has("aws")
-    client = boto3.client(
-        "ec2",
-        region_name=reader.env["AWS_REGION"],
-        endpoint_url=reader.env["ENDPOINT"],
-        aws_access_key_id=reader.env["AWS_ACCESS_KEY_ID"],
-        aws_secret_access_key=reader.env["AWS_SECRET_ACCESS_KEY"],
+    key_id, secret, region = (
+        reader.env[f"AWS_{name}"] for name in ("ACCESS_KEY_ID", "SECRET_ACCESS_KEY", "REGION")
     )
-    tags = {
-        "diskbench-lease": "01kq8z6rj0aaaaaaaaaaaaaaa1",
-        "diskbench-expires": "1",
-        "diskbench-owner": "bob@laptop",
-        "Name": "prod-database",
-    }
+    client = boto3.client(
+        "ec2", region_name=region, endpoint_url=reader.env["ENDPOINT"],
+        aws_access_key_id=key_id, aws_secret_access_key=secret,
+    )  # fmt: skip
+    ours = {"lease": "01kq8z6rj0aaaaaaaaaaaaaaa1", "expires": "1", "owner": "bob@laptop"}
+    tags = {f"diskbench-{name}": value for name, value in ours.items()} | {"Name": "prod-database"}
     pairs = [{"Key": key, "Value": value} for key, value in tags.items()]
     made = client.create_volume(
-        AvailabilityZone=f"{reader.env['AWS_REGION']}a", Size=1, VolumeType="gp3",
+        AvailabilityZone=f"{region}a", Size=1, VolumeType="gp3",
         TagSpecifications=[{"ResourceType": "volume", "Tags": pairs}],
     )  # fmt: skip
     reader.env["COPY"] = made["VolumeId"]

@@ -16,14 +16,11 @@ ALL = [one for page in PAGES for one in commands(page)]
 OURS = [one for one in ALL if one.words[:1] == ["diskbench"]]
 
 
-def test_the_commands_of_all_pages_are_found():
+def test_the_commands_of_all_pages_are_found_and_covered():
     pages = {str(one.page.relative_to(ROOT)) for one in ALL}
     assert len(ALL) > 300
     assert {"README.md", "CONTRIBUTING.md", "docs/lab.md", "docs/contributing/measure.md"} <= pages
-
-
-def test_every_command_is_covered():
-    """A new one is run, or its page says in a comment `try` how (tests/docs/pages.py)."""
+    # A new one is run, or its page says in a comment `try` how (tests/docs/pages.py).
     loose = [f"{one.where}: {one.text}" for one in ALL if kind(one) == "uncovered"]
     assert loose == [], "they hold what stands for something else"
     assert {one.setup for each in ALL for one in each.tries} <= {"", *SETUPS}

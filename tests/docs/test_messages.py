@@ -44,10 +44,9 @@ def texts() -> list[tuple[str, str]]:
             found.append((f"{path.relative_to(SOURCE)}:{getattr(node, 'lineno', 0)}", text))
     for path in sorted(SOURCE.rglob("refusals.yaml")):
         rules = yaml.safe_load(path.read_text()).items()
-        told = (
-            (rule, re.sub(r"\{[^{}]*\}", "{}", one)) for rule, row in rules for one in row.values()
-        )
-        found += [(f"{path.relative_to(SOURCE)}:{rule}", text) for rule, text in told]
+        told = ((rule, one) for rule, row in rules for one in row.values())
+        where = path.relative_to(SOURCE)
+        found += [(f"{where}:{rule}", re.sub(r"\{[^{}]*\}", "{}", one)) for rule, one in told]
     return found
 
 
@@ -55,20 +54,14 @@ def test_no_message_makes_an_ssh_command_of_an_address_by_itself():
     """An address has its port behind a colon; `ssh` takes it as -p (diskbench.ssh_command)."""
     made = re.compile(r"(?<![\w/-])(?<!diskbench )ssh (?:-\S+ (?:[\w=]+ )?)*(?:\{\}|\S*@)")
     assert [(where, text) for where, text in texts() if made.search(text)] == []
-    for text in (
-        "ssh {}",
-        "try: ssh -G {}",
-        "ssh -o BatchMode=yes {} true",
-        "ssh root@127.0.0.1:2",
-    ):
-        assert made.search(text)
+    told = ("ssh {}", "try: ssh -G {}", "ssh -o BatchMode=yes {} true", "ssh root@127.0.0.1:2")
+    assert all(made.search(text) for text in told)
 
 
 def test_no_message_and_no_page_names_a_package_of_ours_on_a_registry():
     of_ours = re.compile(r"pip install[^\n]*diskbench|diskbench(-fio)?\[")
-    pages = [
-        (str(one), one.read_text()) for one in (ROOT / "README.md", *ROOT.glob("docs/**/*.md"))
-    ]
+    files = (ROOT / "README.md", *ROOT.glob("docs/**/*.md"))
+    pages = [(str(one), one.read_text()) for one in files]
     found = [one for one in (*texts(), *pages) if of_ours.search(one[1])]
     assert [where for where, _ in found if not where.startswith("extras.py")] == []
 

@@ -35,23 +35,20 @@ def anchors(page: Path) -> set[str]:
     return {anchor(heading) for heading in HEADING.findall(page.read_text(encoding="utf-8"))}
 
 
-def test_references_to_headings_resolve():
-    lost = [
-        f"{file.relative_to(ROOT)}: docs/{page}#{heading}"
-        for file, text in texts()
-        for page, heading in REFERENCE.findall(text)
-        if not (ROOT / "docs" / page).exists() or heading not in anchors(ROOT / "docs" / page)
-    ]
-    assert lost == []
+def led_to() -> Iterator[tuple[Path, Path, str]]:
+    """Each file, and the page and heading that a reference or a link in it leads to."""
+    for file, text in texts():
+        for page, heading in REFERENCE.findall(text):
+            yield file, ROOT / "docs" / page, heading
+        for page, heading in LINK.findall(text) if file.suffix == ".md" else ():
+            yield file, file.parent / page if page else file, heading
 
 
-def test_links_within_pages_resolve():
+def test_references_and_links_to_headings_resolve():
     lost = [
         f"{file.relative_to(ROOT)}: {page}#{heading}"
-        for file, text in texts()
-        if file.suffix == ".md"
-        for page, heading in LINK.findall(text)
-        if heading not in anchors(file.parent / page if page else file)
+        for file, page, heading in led_to()
+        if not page.exists() or heading not in anchors(page)
     ]
     assert lost == []
 

@@ -56,11 +56,8 @@ def test_every_shipped_profile_writes_before_it_reads(name):
     assert doubts(shipped(name)) == {}
 
 
-def test_a_first_touch_reads_what_a_snapshot_holds_and_is_doubted_without_one():
+def test_a_first_touch_of_no_snapshot_is_doubted_and_bonnie_for_the_zeros_that_it_wrote():
     assert set(doubts(shipped("first-touch")).values()) == {"unwritten"}
-
-
-def test_bonnie_reads_the_zeros_that_it_wrote_and_is_doubted_for_that():
     assert set(doubts(shipped("bonnie")).values()) == {"compressible"}
 
 
@@ -80,47 +77,41 @@ def test_no_shipped_fill_writes_data_that_can_be_shrunk(name):
             assert job.get("refill_buffers") == "1"
 
 
-def test_a_raw_disk_that_is_only_read_is_unwritten():
+THEN_READ = READ.replace("rw=", "stonewall\nrw=")
+
+
+def test_a_raw_disk_that_is_only_read_is_unwritten_and_a_fill_of_a_part_told_with_its_share():
     (read,) = own(READ)
     assert doubts([read]) == {"read": "unwritten"}
     assert doubt_in(read).message == "none of the blocks that it reads had been written before"
-
-
-def test_once_is_enough_on_a_network_disk_and_not_on_local_nvme():
-    text = FILL.format(more="") + READ.replace("rw=", "stonewall\nrw=")
-    assert doubts(own(text)) == {}
-    assert doubts(own(text, LOCAL)) == {"read": "filled-once"}
-    twice = FILL.format(more="loops=2") + READ.replace("rw=", "stonewall\nrw=")
-    assert doubts(own(twice, LOCAL)) == {}
-
-
-def test_a_fill_of_a_part_is_told_with_its_share():
-    text = FILL.format(more="").replace("1g", "256m") + READ.replace("rw=", "stonewall\nrw=")
-    assert doubts(own(text)) == {"read": "unwritten"}
+    steps = own(FILL.format(more="").replace("1g", "256m") + THEN_READ)
+    assert doubts(steps) == {"read": "unwritten"}
     assert (
-        doubt_in(own(text)[1]).message
-        == "only 25% of the blocks that it reads had been written before"
+        doubt_in(steps[1]).message == "only 25% of the blocks that it reads had been written before"
     )
 
 
 @pytest.mark.parametrize(
-    "more", ["zero_buffers=1", "buffer_compress_percentage=50", "dedupe_percentage=90"]
+    ("more", "disk", "doubt"),
+    [
+        ("", NETWORK, {}),
+        ("", LOCAL, {"read": "filled-once"}),
+        ("loops=2", LOCAL, {}),
+        ("zero_buffers=1", NETWORK, {"read": "compressible"}),
+        ("buffer_compress_percentage=50", NETWORK, {"read": "compressible"}),
+        ("dedupe_percentage=90", NETWORK, {"read": "compressible"}),
+        # How much a timed step writes is not known.
+        ("time_based\nruntime=60", NETWORK, {"read": "unwritten"}),
+    ],
 )
-def test_data_that_can_be_shrunk_are_told(more):
-    text = FILL.format(more=more) + READ.replace("rw=", "stonewall\nrw=")
-    assert doubts(own(text)) == {"read": "compressible"}
+def test_once_is_enough_on_a_network_disk_and_twice_on_local_nvme_with_data_that_cannot_be_shrunk(
+    more, disk, doubt
+):
+    assert doubts(own(FILL.format(more=more) + THEN_READ, disk)) == doubt
 
 
-def test_how_much_a_timed_step_writes_is_not_known_and_does_not_count():
-    text = FILL.format(more="time_based\nruntime=60") + READ.replace("rw=", "stonewall\nrw=")
-    assert doubts(own(text)) == {"read": "unwritten"}
-
-
-def test_files_are_laid_out_by_fio_before_they_are_read():
-    assert doubts(planned(parse_profile(READ, name="mine"), filesystem="ext4").steps) == {}
-
-
-def test_what_is_not_judged_has_no_share_and_no_doubt():
+def test_what_fio_lays_out_or_nobody_judges_has_no_share_and_no_doubt():
     assert [doubt_in(step) for step in make_plan().steps] == [None, None]
     (fill,) = own(FILL.format(more=""))
     assert fill.filled is None
+    assert doubts(planned(parse_profile(READ, name="mine"), filesystem="ext4").steps) == {}

@@ -18,22 +18,16 @@ def test_below_five_minutes_nothing_is_said():
     assert steadiness(flat(100, 301, QUIET, seed=1)).words() == "steady"
 
 
-def test_a_step_that_ends_past_the_cliff_is_steady_in_its_baseline():
+def test_past_a_cliff_a_step_is_steady_in_its_baseline_and_across_it_not_and_of_no_phase():
     series = steps([(3000, 600), (100, 400)], QUIET, seed=2)
     assert steadiness(series).words() == "steady (baseline)"
-
-
-def test_rounds_across_a_cliff_are_not_steady_and_named_after_no_phase():
     found = steadiness(steps([(3000, 600), (100, 200)], QUIET, seed=3))
     assert found.words() == "not steady (its last five rounds of 60 s span phases)"
     assert found.kind is None
 
 
-def test_a_disk_that_settles_is_steady_only_when_it_has():
+def test_a_disk_that_settles_is_steady_only_when_it_has_and_one_that_stalls_is_not():
     assert steadiness(settling(2500, 1000, 200, 400, QUIET, seed=4)).state == "not steady"
     assert steadiness(settling(2500, 1000, 200, 1800, QUIET, seed=4)).state == "steady"
-
-
-def test_a_stall_of_a_minute_is_no_steady_state():
     series = with_stalls(flat(100, 900, QUIET, seed=5), [(700, 760)])
     assert steadiness(series).state == "not steady"

@@ -8,7 +8,8 @@ from tests.books import SHIPPED
 from diskbench.catalog.expect import Leg, Simulation, Stage, expect_on, path_of, simulate
 from diskbench.catalog.lookup import limits
 from diskbench.catalog.machine import capped, machine_of
-from diskbench.model.expectation import Load
+from diskbench.catalog.path import Path
+from diskbench.model.expectation import Expectation, Load
 from diskbench.units import KIB, MIB
 
 RANDOM_4K = Load(block_bytes=4 * KIB, depth=32)
@@ -16,7 +17,7 @@ STREAM_1M = Load(block_bytes=MIB, depth=8, random=False)
 C4_XLARGE = machine_of(SHIPPED, "aws", "c4.xlarge", "gp2")
 
 # GoBonnieGo on a c4.xlarge: 15 GiB in blocks of 64 KiB written, then read, then 512-byte I/O.
-MOVED_BYTES = 15.68e9
+MOVED = 15.68e9
 WRITTEN = Load(block_bytes=64 * KIB, read_share=0, random=False, direct=False)
 READ = Load(block_bytes=64 * KIB, random=False, direct=False)
 SOUGHT = Load(block_bytes=512, read_share=0.9, direct=False)
@@ -31,11 +32,13 @@ def gobonniego(seconds: float, *, as_measured: bool = False) -> tuple[Stage, ...
     """One run; `as_measured` above the machine's own limit, as the post's page cache let it."""
     written = at_rate(WRITTEN, 102.6) if as_measured else WRITTEN
     read = at_rate(READ, 92.3) if as_measured else READ
-    return (
-        Stage(written, bytes=MOVED_BYTES),
-        Stage(read, bytes=MOVED_BYTES),
-        Stage(SOUGHT, seconds=seconds),
-    )
+    return (Stage(written, bytes=MOVED), Stage(read, bytes=MOVED), Stage(SOUGHT, seconds=seconds))
+
+
+def expected(path: Path, load: Load) -> Expectation:
+    found = expect_on(path, load)
+    assert found is not None
+    return found
 
 
 def collapse(course: Simulation) -> tuple[int, str]:
@@ -90,16 +93,14 @@ def test_after_the_collapse_the_stream_is_as_slow_as_it_was():
     """108 IOPS, 28.2 MB/s written and 13 MB/s read were seen; 100 IOPS are promised."""
     disk = limits("aws", "gp2", 20)
     for load, seen in ((WRITTEN, 28.2e6), (READ, 13.2e6)):
-        found = expect_on(path_of(disk, C4_XLARGE), load)
-        assert found is not None
-        assert found.lasting.bytes_per_s == pytest.approx(seen * 100 / 108, rel=0.08)
+        lasting = expected(path_of(disk, C4_XLARGE), load).lasting
+        assert lasting.bytes_per_s == pytest.approx(seen * 100 / 108, rel=0.08)
 
 
 def test_azure_credit_lasts_half_an_hour_in_operations_and_in_bytes():
     disk = limits("azure", "Premium_LRS", 32)
     for load, begin, lasting in ((RANDOM_4K, 3500, 120), (STREAM_1M, 170e6 / MIB, 25e6 / MIB)):
-        found = expect_on(path_of(disk), load)
-        assert found is not None
+        found = expected(path_of(disk), load)
         assert (found.begin.iops, found.lasting.iops) == pytest.approx((begin, lasting))
         assert found.lasts_s == pytest.approx(1800)
 
@@ -121,10 +122,8 @@ def test_an_ebs_burst_instance_falls_before_its_disk_does():
     machine = machine_of(SHIPPED, "aws", "m5.large", "gp3")
     baseline = machine.gates[0].allowance.baseline
     disk = limits("aws", "gp3", 500, iops=16_000, throughput=1000)
-    found = expect_on(path_of(disk, machine), RANDOM_4K)
-    assert found is not None
-    assert found.begin.iops == 16_000
-    assert found.begin.limited_by == "disk-iops"
+    found = expected(path_of(disk, machine), RANDOM_4K)
+    assert (found.begin.iops, found.begin.limited_by) == (16_000, "disk-iops")
     assert (found.lasting.iops, found.lasting.limited_by) == (baseline, "vm-iops")
     most = machine.gates[0].allowance.ceiling
     assert found.lasts_s == pytest.approx((most - baseline) * 1800 / (16_000 - baseline))
@@ -143,8 +142,7 @@ def test_the_burst_of_an_instance_comes_back_once_a_day():
 def test_disk_and_machine_have_buckets_of_their_own():
     """While the machine holds a gp2 to 500 IOPS its credit lasts longer, and goes all the same."""
     disk, slow = limits("aws", "gp2", 20), capped(500, None, "a test")
-    found = expect_on(path_of(disk, slow), RANDOM_4K)
-    assert found is not None
+    found = expected(path_of(disk, slow), RANDOM_4K)
     assert (found.begin.iops, found.begin.limited_by) == (500, "vm-iops")
     assert found.lasts_s == pytest.approx(5_400_000 / (500 - 100))
     assert (found.lasting.iops, found.lasting.limited_by) == (100, "disk-iops")

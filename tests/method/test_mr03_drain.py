@@ -5,7 +5,7 @@ import io
 
 import pytest
 from rich.console import Console
-from tests.rigs.plans import planned_on
+from tests.rigs.plans import machine, planned_on
 from tests.rigs.printed import print_result
 from tests.rigs.synthetic import Noise, bucket
 from tests.unit.report.made import plan, row
@@ -13,7 +13,7 @@ from tests.unit.report.made import plan, row
 from diskbench.analysis.phases import step_phases
 from diskbench.fio.jobfile import jobs, parse
 from diskbench.fio.profiles import shipped_profile
-from diskbench.model.facts import CpuFacts, DiskFacts, HostFacts
+from diskbench.model.facts import DiskFacts
 from diskbench.model.options import RentSpec
 from diskbench.model.rental import DiskSpec, Rental, Scope
 from diskbench.plan.trial import drain_s
@@ -22,12 +22,11 @@ from diskbench.report.assemble.subject import subject_of_plan
 
 
 def rental(cloud, type_, size, scale=1.0):
-    return Rental(
-        scope=Scope(provider=cloud),
-        spec=RentSpec(lab=EmulationOptions(time_scale=scale)),
-        offer="x",
-        disk=DiskSpec(type=type_, size_gib=size),
+    spec, disk = (
+        RentSpec(lab=EmulationOptions(time_scale=scale)),
+        DiskSpec(type=type_, size_gib=size),
     )
+    return Rental(scope=Scope(provider=cloud), spec=spec, offer="x", disk=disk)
 
 
 @pytest.mark.parametrize(
@@ -44,24 +43,17 @@ def test_it_is_a_fifth_longer_than_the_bucket_lasts(cloud, type_, size, seconds)
     assert drain_s(rental(cloud, type_, size)) == seconds
 
 
-def test_a_scaled_bucket_is_drained_in_scaled_time():
-    assert drain_s(rental("aws", "gp2", 20, scale=10)) == 224
-
-
 def drained(rented):
-    facts = HostFacts(
-        cpu=CpuFacts(count=2),
-        memory_bytes=2**30,
-        fio_version="fio-3.33",
-        fio_engines=("libaio",),
-        disk=DiskFacts(name="x", path="/dev/x", size_bytes=20 * 2**30),
-    )
+    disk = DiskFacts(name="x", path="/dev/x", size_bytes=20 * 2**30)
+    fio = {"fio_version": "fio-3.33", "fio_engines": ("libaio",)}
+    facts = machine(2, memory_bytes=2**30, disk=disk, **fio)
     plan = planned_on(shipped_profile("sustained"), facts, rental=rented)
     drain = next(step for step in plan.steps if step.name == "drain")
     return jobs(parse(drain.job))[0].get("runtime")
 
 
-def test_the_profile_drains_so_long_and_as_a_gp2_of_20_gib_where_nothing_is_known():
+def test_the_profile_drains_so_long_scaled_and_as_a_gp2_of_20_gib_where_nothing_is_known():
+    assert drain_s(rental("aws", "gp2", 20, scale=10)) == 224
     assert drained(rental("aws", "gp2", 500)) == "4320"
     assert drained(None) == "2235"
 
@@ -80,9 +72,8 @@ def shown(phases=()):
 
 def course():
     values = bucket(5_400_000, 3000, 100, 3000, Noise(sd=0.0), seed=1)
-    return step_phases(values, values * 4096).model_copy(
-        update={"step": STEP, "run_id": "01trial-run0"}
-    )
+    named = {"step": STEP, "run_id": "01trial-run0"}
+    return step_phases(values, values * 4096).model_copy(update=named)
 
 
 def test_the_mean_across_a_cliff_is_not_shown_and_both_levels_are():

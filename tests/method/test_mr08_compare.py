@@ -11,29 +11,16 @@ from benchmarks.method import order
 from diskbench.analysis.compare import Pair, adjusted, compare, judge
 
 
-@pytest.fixture(scope="module")
-def rates():
-    return {rate.name: (rate.value, rate.least, rate.most) for rate in order(25)}
-
-
 @pytest.mark.slow
-def test_two_identical_systems_measured_in_turn_differ_no_more_often_than_chance(rates):
-    value, _, most = rates["A/A in turn, two bands: called different"]
-    assert value <= most
-
-
-@pytest.mark.slow
-def test_measured_one_after_the_other_they_would(rates):
-    """Why the order matters: the same two systems, the same noise, another order."""
-    apart, _, _ = rates["A/A one after the other, two bands: called different"]
-    in_turn, _, _ = rates["A/A in turn, two bands: called different"]
-    assert apart >= in_turn + 0.1
-
-
-@pytest.mark.slow
-def test_a_tenth_less_is_found_in_turn(rates):
-    ((value, least, _),) = [rate for name, rate in rates.items() if name.startswith("−10 %")]
-    assert value >= least
+def test_in_turn_two_identical_systems_differ_no_more_often_than_chance_and_a_tenth_less_is_found():
+    rates = {rate.name: rate for rate in order(25)}
+    in_turn = rates["A/A in turn, two bands: called different"]
+    assert in_turn.value <= in_turn.most
+    # Why the order matters: the same two systems, the same noise, another order.
+    apart = rates["A/A one after the other, two bands: called different"]
+    assert apart.value >= in_turn.value + 0.1
+    (found,) = [rate for name, rate in rates.items() if name.startswith("−10 %")]
+    assert found.value >= found.least
 
 
 @pytest.mark.slow
@@ -42,17 +29,12 @@ def test_of_a_matrix_of_identical_cells_hardly_any_is_called_different():
     called = 0
     for matrix in range(10):
         draw = random.Random(matrix)
-        found = [
-            compare(
-                [
-                    Pair(
-                        math.exp(draw.gauss(0, 0.1)), math.exp(draw.gauss(0, 0.1)), f"a{i}", f"b{i}"
-                    )
-                    for i in range(10)
-                ]
-            )
-            for _ in range(40)
-        ]
+
+        def pair(i, draw=draw):
+            a, b = (math.exp(draw.gauss(0, 0.1)) for _ in "ab")
+            return Pair(a, b, f"a{i}", f"b{i}")
+
+        found = [compare([pair(i) for i in range(10)]) for _ in range(40)]
         q = adjusted([one.p for one in found if one.p is not None])
         called += sum(judge(one, each) == "differs" for one, each in zip(found, q, strict=True))
     assert called <= 4  # of 400
@@ -60,8 +42,6 @@ def test_of_a_matrix_of_identical_cells_hardly_any_is_called_different():
 
 @pytest.mark.parametrize(("effect", "finding"), [(0.949, "differs"), (0.951, "small")])
 def test_five_percent_is_where_a_difference_counts(effect, finding):
-    pairs = [
-        Pair(100 + i, (100 + i) * effect * (1 + (i - 4.5) / 500), i, -i - 1) for i in range(10)
-    ]
-    one = compare(pairs)
+    figures = [(100 + i, (100 + i) * effect * (1 + (i - 4.5) / 500)) for i in range(10)]
+    one = compare([Pair(a, b, i, -i - 1) for i, (a, b) in enumerate(figures)])
     assert judge(one, one.p) == finding

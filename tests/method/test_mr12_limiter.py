@@ -7,6 +7,7 @@ import yaml
 from hypothesis import given
 from hypothesis import strategies as st
 from tests.limiter_case import judge, promise_of
+from tests.unit.report import inside
 
 from diskbench.analysis.limiter import limiter
 from diskbench.analysis.setting import Setting, Stretch
@@ -51,18 +52,10 @@ LOAD = Load(block_bytes=4096, depth=256)
 
 def level(disk: float, machine: float) -> ExpectedLevel:
     """A promise with a cap of the disk and one of the machine."""
-    bounds = sorted(
-        (Bound(limit="disk-iops", iops=disk), Bound(limit="vm-iops", iops=machine)),
-        key=lambda one: one.iops,
-    )
-    return ExpectedLevel(
-        iops=bounds[0].iops,
-        low_iops=bounds[0].iops,
-        high_iops=bounds[0].iops,
-        bytes_per_s=bounds[0].iops * 4096,
-        limited_by=bounds[0].limit,
-        bounds=tuple(bounds),
-    )
+    caps = (Bound(limit="disk-iops", iops=disk), Bound(limit="vm-iops", iops=machine))
+    lower, higher = sorted(caps, key=lambda one: one.iops)
+    expected = inside.level(lower.iops, lower.limit)
+    return expected.model_copy(update={"bounds": (lower, higher)})
 
 
 @given(disk=st.floats(100, 1e6), machine=st.floats(100, 1e6), share=st.floats(0.901, 1.099))

@@ -31,24 +31,21 @@ def test_the_canary_runs_before_the_first_step_and_after_the_last():
     assert units[-1].canary_after
 
 
-def test_three_deviations_from_the_median_of_the_fleet_are_flagged():
+def test_three_deviations_from_the_median_are_flagged_and_of_normal_noise_few():
     values = [100.0, 103, 97, 106, 94, 109, 91]  # median 100, MAD 6: 3 · 1.4826 · 6 = 26.7
     assert off(fleet([*values, 126.0])) == {}
     found = off(fleet([*values, 140.0]))
     assert list(found) == ["7"]
     assert found["7"][0].words() == "checksum s 140 before, 102 on the others"
+    draw = random.Random(1)
+    told = sum(len(off(fleet([draw.gauss(100, 5) for _ in range(40)]))) for _ in range(50))
+    assert told / (50 * 40) < 0.01
 
 
-def test_readings_alike_to_the_last_digit_flag_no_difference_below_nine_percent():
+def test_neither_less_than_nine_percent_nor_too_few_readings_nor_different_canaries_are_flagged():
     assert off(fleet([100.0] * 9 + [108.0])) == {}
     assert list(off(fleet([100.0] * 9 + [110.0]))) == ["9"]
-
-
-def test_too_few_readings_flag_nothing():
     assert off(fleet([100.0] * 4 + [500.0])) == {}
-
-
-def test_different_canaries_are_not_mixed():
     assert off([*fleet([0.1] * 8), *fleet([4e6] * 8, "null IOPS")]) == {}
 
 
@@ -60,23 +57,14 @@ def runs_of(database, trials):
 def test_a_machine_is_compared_with_its_own_kind_alone(database, evidence, kinds):
     """A slower processor is not off: MR-13 looks for the odd one among machines that are alike."""
     usual, rare = kinds
-    trials = [
-        coursed(
-            database, evidence, [100.0] * 3, number=number, canaries=(seconds, seconds),
-            facts={"cpu": CpuFacts(model=model)},
-        )
-        for number, (seconds, model) in enumerate([(0.1, usual)] * 8 + [(0.3, rare)])
-    ]  # fmt: skip
+    trials = []
+    for number, (seconds, model) in enumerate([(0.1, usual)] * 8 + [(0.3, rare)]):
+        more = {"canaries": (seconds, seconds), "facts": {"cpu": CpuFacts(model=model)}}
+        trials.append(coursed(database, evidence, [100.0] * 3, number=number, **more))
     assert list(off_trials(runs_of(database, trials), evidence)) == trials[8:] * (usual == rare)
 
 
-def test_of_normal_noise_few_are_flagged():
-    draw = random.Random(1)
-    told = sum(len(off(fleet([draw.gauss(100, 5) for _ in range(40)]))) for _ in range(50))
-    assert told / (50 * 40) < 0.01
-
-
-def measured(database, evidence, *, slow, disk="gp2", labels=()):
+def measured(database, evidence, *, slow, **more):
     """Ten trials, of which the one numbered `slow` was on a slow machine, and slow itself."""
     draw = random.Random(2)
     trials = []
@@ -84,12 +72,8 @@ def measured(database, evidence, *, slow, disk="gp2", labels=()):
         level, seconds = (600.0, 0.31) if number == slow else (1000.0, 0.1)
         series = [level * (1 + draw.gauss(0, 0.001)) for _ in range(20)]
         canaries = (seconds * (1 + draw.gauss(0, 0.01)), seconds)
-        trials.append(
-            coursed(
-                database, evidence, series, number=number, disk=disk, canaries=canaries,
-                labels=labels,
-            )
-        )  # fmt: skip
+        made = coursed(database, evidence, series, number=number, canaries=canaries, **more)
+        trials.append(made)
     return trials
 
 
@@ -109,16 +93,13 @@ def test_a_set_is_reported_with_and_without_what_is_flagged(database, evidence):
 
 
 @pytest.mark.slow
-def test_nothing_is_flagged_on_machines_that_are_alike(database, evidence):
-    measured(database, evidence, slow=None)
-    found = replicates_of(database, [])
-    assert (found.flagged, found.lines[0].without) == ((), None)
-
-
-@pytest.mark.slow
-def test_a_comparison_says_what_it_is_without_the_flagged(database, evidence):
+def test_a_comparison_says_what_it_is_without_the_flagged_and_alike_machines_have_none(
+    database, evidence
+):
     slow = measured(database, evidence, slow=4, labels=[("s", "a")])[4]
     measured(database, evidence, slow=None, disk="gp3", labels=[("s", "b")])
+    alike = replicates_of(database, [Filter("label.s", "=", "b")])
+    assert (alike.flagged, alike.lines[0].without) == ((), None)
     (one,) = compare_metrics(database, "s=a", "s=b", metrics=["iops"]).compared
     (doubt,) = [doubt for doubt in one.doubts if "canary" in doubt]
     assert short(slow) in doubt

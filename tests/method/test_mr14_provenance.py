@@ -33,15 +33,11 @@ def test_the_record_of_a_trial_makes_the_same_job_files_again(name):
     shipped = shipped_profile(name)
     kept = Plan.model_validate_json(planned(shipped).model_dump_json())
     typed = {key: str(value) for key, value in kept.profile.parameters.items()}
-    again = shipped.model_copy(
-        update={"template": kept.profile.template, "source": kept.profile.source}
-    )
-    made = planned_on(
-        again,
-        kept.facts,
-        parameters=tuple(sorted(typed.items())),
-        filesystem=kept.cell.target.filesystem,
-    )
+    told = {"template": kept.profile.template, "source": kept.profile.source}
+    where = {"filesystem": kept.cell.target.filesystem}
+    parameters = tuple(sorted(typed.items()))
+    again = shipped.model_copy(update=told)
+    made = planned_on(again, kept.facts, parameters=parameters, **where)
     assert [step.job.encode() for step in made.steps] == [step.job.encode() for step in kept.steps]
 
 
@@ -73,20 +69,19 @@ def test_records_that_differ_in_a_checked_fact_are_refused_with_its_values(datab
     assert len(alike(figures, pool=[fact])) == 1
 
 
-def test_records_that_agree_are_pooled(database):
+def test_records_that_agree_are_pooled_and_other_jobs_are_never_one_subject(database):
     measured(database, [1.0] * 6)
     check_alike(trial_figures(database, [], "iops"))
-
-
-def test_other_jobs_and_other_machine_types_are_never_one_subject(database):
-    measured(database, [1.0])
-    measured(database, [2.0], first=1, digest="d2")
+    measured(database, [2.0], first=6, digest="d2")
     assert len({one.subject for one in trial_figures(database, [], "iops")}) == 2
 
 
-def test_every_fact_of_the_requirement_is_checked():
+def test_every_fact_of_the_requirement_is_checked_and_who_pools_names_one_that_there_is():
     wanted = {"cpu_model", "zone", "kernel", "fio_version", "disk_model", "disk_size_bytes"}
     assert wanted | {"regime"} <= set(CHECKED)
+    assert facts_to_pool(["all"]) == frozenset(CHECKED)
+    with pytest.raises(UnknownName, match="kernle"):
+        facts_to_pool(["kernle"])
 
 
 def test_a_comparison_leaves_out_what_cannot_be_pooled(database):
@@ -95,13 +90,5 @@ def test_a_comparison_leaves_out_what_cannot_be_pooled(database):
     measured(database, [1.0] * 6, disk="gp3", labels=[("s", "b")])
     found = compare_metrics(database, "s=a", "s=b", metrics=["iops"])
     assert (found.compared, len(found.not_compared)) == ((), 1)
-    assert (
-        len(compare_metrics(database, "s=a", "s=b", metrics=["iops"], pool={"kernel"}).compared)
-        == 1
-    )
-
-
-def test_who_pools_names_a_fact_that_there_is():
-    assert facts_to_pool(["all"]) == frozenset(CHECKED)
-    with pytest.raises(UnknownName, match="kernle"):
-        facts_to_pool(["kernle"])
+    pooled = compare_metrics(database, "s=a", "s=b", metrics=["iops"], pool={"kernel"})
+    assert len(pooled.compared) == 1

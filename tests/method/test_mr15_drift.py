@@ -1,5 +1,7 @@
 """MR-15: a tenth less is found after three times; noise alone is no change."""
 
+import random
+
 import pytest
 from benchmarks.method import histories, series
 
@@ -28,15 +30,10 @@ def test_before_the_third_time_nothing_is_told(after):
     assert sum(bool(drift(series(seed, 0.02, 60, after)).shifts) for seed in range(60)) <= 3
 
 
-def test_shuffled_a_step_is_none():
-    import random
-
+def test_shuffled_a_step_is_none_and_the_span_is_the_noise_of_mongodb():
     values = series(1, 0.02, 60, 30)
     assert len(drift(values).shifts) == 1
     random.Random(2).shuffle(values)
     assert drift(values).shifts == ()
-
-
-def test_the_span_is_the_noise_of_mongodb():
-    """(max − min) / median."""
+    # (max − min) / median.
     assert drift([90, 100, 110, 100, 100, 100]).span == pytest.approx(0.2)

@@ -84,18 +84,33 @@ def planned_on(profile, facts, *, parameters=(), rental=None, **target):
     return plan_of(cell, profile, facts, names, Books(), version="0", rental=rental)
 
 
+def call_fio(
+    *words: str, at: Path, told: str | None = None, check: bool = True
+) -> subprocess.CompletedProcess[bytes]:
+    """Run fio in a directory, in a session of its own: one whose job does not start within 5 s
+    sends SIGTERM to the job's process, and to its whole process group where that is not there yet
+    (`kill(td->pid, …)` with 0 in fio's backend.c). On a busy machine that group is all of
+    pytest's."""
+    said = None if told is None else told.encode()
+    return subprocess.run(
+        ["fio", *words], cwd=at, input=said, check=check, start_new_session=True,
+        capture_output=True, timeout=240,
+    )  # fmt: skip
+
+
 def run_fio(directory: Path, step: Step) -> dict[str, bytes]:
-    """What a host leaves of a step: fio's own output, its exit status, its logs. In a session of
-    its own, as every fio of a test: one whose job does not start within 5 s sends SIGTERM to the
-    job's process, and to its whole process group where that is not there yet (`kill(td->pid, …)`
-    with 0 in fio's backend.c). On a busy machine that group is all of pytest's."""
+    """What a host leaves of a step: fio's own output, its exit status, its logs."""
     directory.mkdir(parents=True, exist_ok=True)
     (directory / "job.fio").write_text(step.job)
-    argv, own = ["fio", "--output-format=json+", "--eta=never", "job.fio"], {"cwd": directory}
-    ended = subprocess.run(argv, start_new_session=True, capture_output=True, check=False, **own)
-    said = {"fio.json": ended.stdout, "stderr.txt": ended.stderr}
-    status = f"{ended.returncode}\n".encode()
-    return {"job.fio": step.job.encode(), "fio.exit": status, "samples.txt": SAMPLES, **said}
+    words = ("--output-format=json+", "--eta=never", "job.fio")
+    ended = call_fio(*words, at=directory, check=False)
+    return {
+        "job.fio": step.job.encode(),
+        "fio.json": ended.stdout,
+        "fio.exit": f"{ended.returncode}\n".encode(),
+        "stderr.txt": ended.stderr,
+        "samples.txt": SAMPLES,
+    }
 
 
 SAMPLES = b"""@ 1000.5

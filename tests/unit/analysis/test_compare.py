@@ -43,26 +43,19 @@ def test_a_tenth_less_differs_the_same_twice_is_alike_and_both_ways_is_noise():
     assert found(A, [x * (1.2 if i % 2 else 0.85) for i, x in enumerate(A)]) == "noise"
 
 
-def test_five_pairs_are_too_few_whatever_they_say():
+def test_one_difference_of_six_pairs_is_not_enough_among_many_and_five_are_too_few():
+    """p is 1/32 at least; one such of ten is to be expected by chance once in four times."""
+    assert found(A[:6], [0.8 * x for x in A[:6]]) == "differs"
+    assert found(A[:6], [0.8 * x for x in A[:6]], m=10) == "noise"
     one = compare.compare(pairs([1] * 5, [2] * 5))
     assert (one.interval, one.p) == (None, None)
     assert compare.judge(one, None) == "too few"
 
 
-def test_one_difference_of_six_pairs_is_not_enough_among_many_comparisons():
-    """p is 1/32 at least; one such of ten is to be expected by chance once in four times."""
-    assert found(A[:6], [0.8 * x for x in A[:6]]) == "differs"
-    assert found(A[:6], [0.8 * x for x in A[:6]], m=10) == "noise"
-
-
 def test_pairs_linked_by_a_machine_are_one_and_have_no_interval():
-    linked = [
-        compare.Pair(100, 200, "m", "x"),
-        compare.Pair(100, 300, "n", "y"),
-        compare.Pair(100, 400, "m", "n"),  # links the two before
-        compare.Pair(100, 900, "p", "q"),
-    ]
-    assert compare.independent_ratios(linked) == [3.0, 9.0]
+    # The third links the two before.
+    linked = [(200, "m", "x"), (300, "n", "y"), (400, "m", "n"), (900, "p", "q")]
+    assert compare.independent_ratios([compare.Pair(100, *one) for one in linked]) == [3.0, 9.0]
     one = compare.compare([compare.Pair(x, 1.1 * x, "here", "here") for x in A])
     assert (one.pairs, one.n, one.interval) == (10, 1, None)
 
@@ -98,12 +91,11 @@ SIDE = Replicated(trials=8, machines=8, median=1, low=1, high=1)
 def said(finding, ratio, low=None, high=None, metric="iops", median=None):
     interval = None if low is None else Interval(low=low, high=high, coverage=0.96)
     other = SIDE.model_copy(update={"median": ratio if median is None else median})
-    return compare.sentence(
-        Compared(
-            block="x", step="s", direction="read", metric=metric, a=SIDE, b=other, pairs=8, n=8,
-            unpaired=0, in_turn=True, ratio=ratio, interval=interval, finding=finding,
-        )
+    one = Compared(
+        block="x", step="s", direction="read", metric=metric, a=SIDE, b=other, pairs=8, n=8,
+        unpaired=0, in_turn=True, ratio=ratio, interval=interval, finding=finding,
     )  # fmt: skip
+    return compare.sentence(one)
 
 
 @pytest.mark.parametrize(

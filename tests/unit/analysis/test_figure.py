@@ -7,19 +7,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from tests.rigs.synthetic import Noise, flat, settling, steps, with_stalls
+from tests.unit.report.made import row
 
 import diskbench
-from diskbench.analysis.figure import (
-    Figure,
-    figure_of,
-    levels_of,
-    middle,
-    of_one_level,
-    of_rounds,
-)
+from diskbench.analysis.figure import Figure, figure_of, levels_of, middle, of_one_level, of_rounds
 from diskbench.analysis.phases import step_phases
 from diskbench.analysis.row_figures import step_figure
-from diskbench.model.result import Measurement
 
 STILL = Noise(sd=0.0)
 QUIET = Noise(sd=0.03, phi=0.5)
@@ -55,33 +48,28 @@ def test_of_two_the_worse_one_is_told_and_of_rounds_the_last_five_count():
 def test_directions_that_ran_for_different_times_have_the_mean_over_all_of_it(read_s, iops):
     """1,500 IOPS each; together they are 3,000 only while both run."""
 
-    def row(direction, seconds):
-        return Measurement(
-            run_id="r", step="s", step_index=0, role="measure", scope="step", job="all",
-            job_index=-1, jobs=1, direction=direction, clat_samples=0, ios=1500 * seconds,
-            bytes=1500 * seconds * 4096, runtime_ns=seconds * 10**9,
-            iops=1500.0, bytes_per_s=1500.0 * 4096,
-        )  # fmt: skip
+    def of(direction, seconds):
+        done = {"ios": 1500 * seconds, "bytes": 1500 * seconds * 4096}
+        rate = {"iops": 1500.0, "bytes_per_s": 1500.0 * 4096}
+        return row(direction=direction, runtime_ns=seconds * 10**9, **done, **rate)
 
-    found = step_figure([row("read", read_s), row("write", 60)], None)
+    found = step_figure([of("read", read_s), of("write", 60)], None)
     assert (found.iops, found.bytes_per_s) == (iops, iops * 4096)
 
 
-def test_of_one_level_it_is_what_fio_counted():
+def test_of_one_level_it_is_what_fio_counted_and_of_a_dip_that_recovers_the_longest_level():
     found = figure(flat(1000, 900, QUIET, seed=1))
     assert (found.level, found.iops) == (None, pytest.approx(1000, rel=0.01))
+    assert figure(steps([(1000, 900), (500, 300), (1000, 600)], STILL, seed=5)).iops == 1000
 
 
-def test_after_a_cliff_it_is_the_level_that_lasts_without_the_second_of_the_fall():
+def test_after_a_cliff_it_is_the_level_that_lasts_and_of_a_direction_its_share_of_that():
     found = figure(steps([(3002, 186), (100, 417)], STILL, seed=1))
     assert (found.iops, found.kind, found.crosses) == (100, "baseline", True)
     values = steps([(3000, 200), (100, 200)], STILL, seed=1)
     values[199:202] = (2100, 1500, 800)
     burst, baseline = levels_of(course(values))
-    assert (burst.iops, baseline.iops) == (3000, 100)
-
-
-def test_a_direction_has_its_share_of_the_level():
+    assert (burst.iops, baseline.iops) == (3000, 100), "without the second of the fall"
     found = figure(steps([(3000, 600), (100, 600)], STILL, seed=1), share=(0.7, 0.5))
     assert (found.iops, found.bytes_per_s) == (pytest.approx(70), pytest.approx(50 * 4096))
 
@@ -95,17 +83,10 @@ def test_stalls_count_as_the_seconds_that_they_are_at_the_level_that_lasts_too()
     assert figure(values).iops == pytest.approx(100 * 570 / 600, rel=0.01)
 
 
-def test_what_a_step_settled_at_is_its_figure_and_its_latencies_stay():
+def test_what_a_step_settled_at_is_its_figure_and_of_rounds_past_a_cliff_the_last_five():
     found = figure(settling(2500, 1000, 200, 1800, QUIET, seed=6))
     assert found.iops == pytest.approx(1000, rel=0.06)
     assert (found.kind, found.crosses) == ("level", False)
-
-
-def test_a_dip_that_recovers_has_the_longest_level():
-    assert figure(steps([(1000, 900), (500, 300), (1000, 600)], STILL, seed=5)).iops == 1000
-
-
-def test_rounds_past_the_cliff_have_the_figure_of_the_last_five():
     values = steps([(3000, 1862), (100, 900)], STILL, seed=1)
     counted = [Figure(value, value * 4096) for value in (3000.0, 98.0, 99.0, 100.0, 101.0, 102.0)]
     found = figure_of(counted, course(values, rounds=6))

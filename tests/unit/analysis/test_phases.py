@@ -6,10 +6,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from tests.rigs.synthetic import Noise, bucket, flat, settling, steps, with_stalls
+from tests.unit.report.inside import expectation
 
 from diskbench.analysis.phases import step_phases
 from diskbench.analysis.stalls import filled, longest, stalls
-from diskbench.model.expectation import Expectation, ExpectedLevel, Load
 
 QUIET = Noise(sd=0.03, phi=0.5)
 
@@ -22,20 +22,7 @@ def kinds(found):
     return [phase.kind for phase in found.phases]
 
 
-def expectation(begin: float, lasting: float) -> Expectation:
-    def level(iops: float) -> ExpectedLevel:
-        return ExpectedLevel(
-            iops=iops, low_iops=iops, high_iops=iops, bytes_per_s=iops * 4096,
-            limited_by="disk-iops",
-        )  # fmt: skip
-
-    load = Load(block_bytes=4096, depth=32)
-    return Expectation(
-        load=load, reads=None, writes=None, begin=level(begin), lasting=level(lasting)
-    )
-
-
-def test_burst_cliff_and_baseline_are_found_where_they_are():
+def test_each_burst_its_cliff_its_credits_and_the_baseline_are_found_where_they_are():
     found = of(steps([(3000, 1862), (100, 900)], QUIET, seed=1))
     burst, baseline = found.phases
     assert kinds(found) == ["burst", "baseline"]
@@ -43,14 +30,8 @@ def test_burst_cliff_and_baseline_are_found_where_they_are():
     assert burst.iops == pytest.approx(3000, rel=0.02)
     assert baseline.iops == pytest.approx(100, rel=0.02)
     assert baseline.bytes_per_s == pytest.approx(409_600, rel=0.02)
-
-
-def test_the_credits_of_a_bucket_come_back_from_the_seconds():
     [cliff] = of(bucket(5_400_000, 3000, 100, 2400, QUIET, seed=2)).cliffs
     assert cliff.credits == pytest.approx(5_400_000, rel=0.01)
-
-
-def test_two_buckets_give_two_cliffs_and_only_the_last_level_is_the_baseline():
     found = of(steps([(3000, 600), (1500, 900), (500, 1200)], QUIET, seed=4))
     assert kinds(found) == ["burst", "burst", "baseline"]
     assert [cliff.at_s for cliff in found.cliffs] == pytest.approx([600, 1500], abs=3)
@@ -74,9 +55,10 @@ def test_the_levels_are_called_what_they_are(found, wanted):
     ("promise", "kind", "words"),
     [
         (None, "level", "steady"),
-        (expectation(3000, 100), "burst", "steady (burst)"),
-        (expectation(3000, 3000), "baseline", "steady (baseline)"),
-        (expectation(500, 500), "level", "steady"),  # far above what has no credit is no burst
+        (expectation(3000, 100, None), "burst", "steady (burst)"),
+        (expectation(3000, 3000, None), "baseline", "steady (baseline)"),
+        # Far above what has no credit is no burst.
+        (expectation(500, 500, None), "level", "steady"),
     ],
 )
 def test_only_a_promise_tells_of_one_level_whether_it_is_a_burst_or_a_baseline(
@@ -92,16 +74,13 @@ def test_a_slow_settling_is_a_ramp_and_no_cliff():
     assert found.phases[0].from_iops > 2 * found.phases[0].to_iops * 0.8
 
 
-def test_short_stalls_make_no_phase_and_are_all_told():
+def test_short_stalls_make_no_phase_and_are_all_told_and_many_are_no_steady_state():
     found = of(with_stalls(flat(1000, 900, QUIET, seed=8), [(100, 101), (300, 345)]))
     assert kinds(found) == ["level"]
     assert [(one.start_s, one.end_s) for one in found.stalls] == [(100, 101), (300, 345)]
     # The level is 1,000, and in 46 of 900 seconds nothing was done.
     assert found.phases[0].iops == pytest.approx(1000 * 854 / 900, rel=0.02)
     assert found.steady.state == "steady"  # its last five minutes did not stall
-
-
-def test_what_stalls_now_and_then_is_not_steady():
     every = [(second, second + 3) for second in range(30, 900, 60)]
     found = of(with_stalls(flat(1000, 900, QUIET, seed=8), every))
     assert (found.steady.state, found.stalled_s) == ("not steady", 45)
@@ -113,15 +92,11 @@ def test_at_a_baseline_below_a_tenth_of_the_median_a_stall_is_measured_against_i
     assert [(one.start_s, one.end_s) for one in of(series).stalls] == still
 
 
-@pytest.mark.parametrize(
-    ("end", "wanted"),
-    [(1020, ["level", "stall", "level"]), (1800, ["level", "stall"])],
-    ids=["a long stall is a phase", "a disk that stops answering has no baseline of nothing"],
-)
-def test_a_long_stall_is_a_phase_and_no_baseline(end, wanted):
-    found = of(with_stalls(flat(1000, 1800, QUIET, seed=10), [(900, end)]))
-    assert kinds(found) == wanted
-    assert [(one.start_s, one.end_s) for one in found.stalls] == [(900, end)]
+def test_a_long_stall_is_a_phase_and_a_disk_that_stops_answering_has_no_baseline_of_nothing():
+    for end, wanted in ((1020, ["level", "stall", "level"]), (1800, ["level", "stall"])):
+        found = of(with_stalls(flat(1000, 1800, QUIET, seed=10), [(900, end)]))
+        assert kinds(found) == wanted
+        assert [(one.start_s, one.end_s) for one in found.stalls] == [(900, end)]
 
 
 def test_the_last_second_is_seldom_whole_and_counts_for_nothing():
@@ -131,15 +106,12 @@ def test_the_last_second_is_seldom_whole_and_counts_for_nothing():
     assert (found.stalls, found.phases[-1].end_s) == ((), 300)
 
 
-def test_bytes_are_cut_where_a_log_has_no_ios():
+def test_bytes_are_cut_where_a_log_has_no_ios_and_a_scaled_bucket_in_scaled_seconds():
     series = steps([(3000, 600), (100, 600)], QUIET, seed=13)
     found = step_phases(np.zeros(series.size), series * 4096)
     assert found.figure == "bytes_per_s"
     assert kinds(found) == ["burst", "baseline"]
     assert found.phases[0].iops is None
-
-
-def test_a_scaled_bucket_is_found_in_scaled_seconds():
     series = steps([(3000, 40), (100, 40)], QUIET, seed=14)
     assert kinds(of(series)) == ["level"]
     assert kinds(of(series, shortest_s=12)) == ["burst", "baseline"]
@@ -225,22 +197,16 @@ def test_a_long_stall_of_a_slow_disk_is_a_stall_and_no_level(start, end):
     assert not [cliff for cliff in found.cliffs if abs(cliff.at_s - start) < 60]
 
 
-FEW = np.full(100, 4.0)
-FEW[[10, 50, 51, 52]] = 0
+def test_a_stall_is_less_than_a_tenth_of_the_median():
+    def found(*values, missed=0):
+        return stalls(np.array(values), missed=missed)
 
-
-@pytest.mark.parametrize(
-    ("values", "missed", "found"),
-    [
-        ([100, 100, 10, 9.9, 100, 0, 0, 100, 100, 100], 0, ((3, 4), (5, 7))),  # a tenth is none
-        ([0, 100, 100, 100, 0], 0, ((0, 1), (4, 5))),
-        ([0.0] * 10, 0, ()),
-        ([], 0, ()),
-        (FEW, 10, ((50, 53),)),  # a second without one of few is none, three are
-    ],
-)
-def test_a_stall_is_less_than_a_tenth_of_the_median(values, missed, found):
-    assert stalls(np.array(values), missed=missed) == found
+    assert found(100, 100, 10, 9.9, 100, 0, 0, 100, 100, 100) == ((3, 4), (5, 7)), "a tenth is none"
+    assert found(0, 100, 100, 100, 0) == ((0, 1), (4, 5))
+    assert found(*[0.0] * 10) == found() == ()
+    few = np.full(100, 4.0)
+    few[[10, 50, 51, 52]] = 0  # a second without one of few is none, three are
+    assert found(*few, missed=10) == ((50, 53),)
 
 
 @given(st.lists(st.floats(0, 1e6), min_size=1, max_size=80))
@@ -250,14 +216,11 @@ def test_exactly_the_seconds_below_a_tenth_are_in_a_stall(values):
     assert stalled == set(np.flatnonzero(series < 0.1 * np.median(series)).tolist())
 
 
-def test_filling_leaves_all_but_the_stalls_and_takes_the_level_of_the_seconds_with_io():
+def test_filling_leaves_all_but_stalls_at_the_level_of_the_seconds_and_a_longest_one_is_told():
     values = np.full(200, 100.0)
     values[50:60] = 0
     assert (filled(values, longest_s=20) == 100).all()
     values = np.tile([90.0, 110.0], 200)
     values[50:95] = 0
     assert filled(values, longest_s=60)[50:95] == pytest.approx(100, rel=0.11)
-
-
-def test_one_pause_is_the_longest_of_several():
     assert [longest(np.array(one)) for one in ([True, False, True, True, False], [False])] == [2, 0]

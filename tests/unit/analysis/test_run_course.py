@@ -98,30 +98,24 @@ def test_what_did_not_fall_beside_a_fall_is_one_level(sd):
     generator = np.random.default_rng(5)
     reads = list(enumerate([300.0] * 20 + [100.0] * 20))
     noise = np.exp(generator.normal(0, sd, (200, 40)))
-    fallen = [
-        any(s.fell_from for s in joint_courses({"r": reads, "x": list(enumerate(1000 * of))})["x"])
-        for of in noise
-    ]
-    assert sum(fallen) <= 6
+    courses = (joint_courses({"r": reads, "x": list(enumerate(1000 * of))}) for of in noise)
+    assert sum(any(s.fell_from for s in course["x"]) for course in courses) <= 6
 
 
 def test_five_runs_tell_nothing_and_one_between_two_levels_costs_itself():
     assert run_course([3000, 3000, 100, 100, 100]) == ()
     course = run_course(noisy((3000, 7), (1400, 1), (100, 9), sd=0.05))
-    assert [(one.kind, one.end - one.start) for one in course] in (
-        [("burst", 8), ("baseline", 9)],
-        [("burst", 7), ("baseline", 10)],
-    )
+    assert [one.kind for one in course] == ["burst", "baseline"]
+    assert course[0].end in (7, 8)
 
 
 def test_steps_that_would_not_be_believed_alone_support_each_other():
     """Three steps that fall by 36 % at a noise of 15 %: each alone is seldom believed."""
     noise, alone, together = Noise(0.15), 0, 0
     for seed in range(40):
-        of = {
-            name: steps([(1000, 8), (640, 8)], noise, seed=seed + at).tolist()
-            for name, at in (("a", 0), ("b", 99), ("c", 499))
-        }
+        seeds = {"a": seed, "b": seed + 99, "c": seed + 499}
+        levels = [(1000, 8), (640, 8)]
+        of = {name: steps(levels, noise, seed=one).tolist() for name, one in seeds.items()}
         alone += sum(len(run_course(values)) > 1 for values in of.values())
         both = joint_courses({name: list(enumerate(values)) for name, values in of.items()})
         together += sum(len(set(course)) > 1 for course in both.values())

@@ -43,34 +43,27 @@ def test_the_figures_are_fractions_of_the_mean_and_not_those_of_fio():
     assert steady([105, 102.5, 100, 97.5, 95]).slope == pytest.approx(-0.10)
     # fio's iops_slope divides by the mean a second: 3,000 to 100 IOPS over 300 s gives 0.63 %.
     assert steady([3000 - 2900 * second / 299 for second in range(300)]).state == "not steady"
+    for few in ([], [1.0]):
+        with pytest.raises(ValueError, match="two rounds"):
+            steady(few)
 
 
 @given(st.lists(st.floats(1, 1e6), min_size=2, max_size=25), st.floats(0.001, 1000))
-def test_the_verdict_does_not_depend_on_the_unit(values, scale):
+def test_the_verdict_does_not_depend_on_the_unit_and_turning_time_around_turns_the_slope(
+    values, scale
+):
     first, second = steady(values), steady([value * scale for value in values])
     assert first.excursion == pytest.approx(second.excursion)
     assert first.slope == pytest.approx(second.slope, abs=1e-9)
-
-
-@given(st.lists(st.floats(1, 1e6), min_size=2, max_size=25))
-def test_turning_time_around_turns_the_slope_around(values):
     assert steady(values).slope == pytest.approx(-steady(values[::-1]).slope, abs=1e-9)
 
 
 def test_noise_passes_about_as_often_as_the_method_says():
     # method.md B1: stationary noise of CV 10 % passes one window with p = 0.30.
     generator = random.Random(1)
-    trials = 4000
-    passed = sum(
-        steady([generator.gauss(1, 0.1) for _ in range(5)]).state == "steady" for _ in range(trials)
-    )
-    assert passed / trials == pytest.approx(0.30, abs=0.04)
-
-
-@pytest.mark.parametrize("values", [[], [1.0]])
-def test_fewer_than_two_rounds_have_no_slope(values):
-    with pytest.raises(ValueError, match="two rounds"):
-        steady(values)
+    windows = [[generator.gauss(1, 0.1) for _ in range(5)] for _ in range(4000)]
+    passed = sum(steady(window).state == "steady" for window in windows)
+    assert passed / 4000 == pytest.approx(0.30, abs=0.04)
 
 
 # --- Unsteady
@@ -107,16 +100,13 @@ def test_a_baseline_after_a_burst_batches_and_pauses_are_no_second_rate():
     assert two_modes(np.zeros(600)) is None
 
 
-def test_two_rates_in_turn_are_told_of_seconds_and_of_runs_and_a_fall_is_none():
+def test_two_rates_or_latencies_in_turn_are_told_of_seconds_and_runs_and_a_fall_is_none():
     found = phases(steps([(5000, 13), (2000, 9), (5000, 31), (2000, 17)] * 10, NOISE, seed=1)).modes
     assert (found.high, found.low) == (pytest.approx(5000, rel=0.05), pytest.approx(2000, rel=0.05))
     assert found.low_share == pytest.approx(26 / 70, abs=0.03)
     found = two_modes_of_runs([5000, 2500, 5000, 5000, 2500, 5000, 2500, 2500])
     assert (found.high, found.low, found.low_share) == (5000, 2500, 0.5)
     assert two_modes_of_runs([5000] * 4 + [2500] * 4) is None
-
-
-def test_latencies_of_two_kinds():
     assert two_latencies(1e6, 700e6)
     assert not two_latencies(1e6, 30e6)
     assert not two_latencies(None, 700e6)

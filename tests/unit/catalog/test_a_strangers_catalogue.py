@@ -138,13 +138,8 @@ def test_limits_expectations_and_prices_follow_from_its_files(tmp_path: Path) ->
     (dist / "METADATA").write_text("Metadata-Version: 2.1\nName: acme-disks\nVersion: 1.0\n")
     (dist / "entry_points.txt").write_text("[diskbench.providers]\nacme = acme_disks:PLUGIN\n")
     path = os.pathsep.join(filter(None, [str(tmp_path), os.environ.get("PYTHONPATH")]))
-    asked = subprocess.run(
-        [sys.executable, "-c", ASK],
-        env={**os.environ, "PYTHONPATH": path, "XDG_CACHE_HOME": str(tmp_path)},
-        capture_output=True,
-        text=True,
-        check=False,
-    )
+    env = {**os.environ, "PYTHONPATH": path, "XDG_CACHE_HOME": str(tmp_path)}
+    asked = subprocess.run([sys.executable, "-c", ASK], env=env, capture_output=True, text=True)
     assert asked.returncode == 0, asked.stderr
     found: dict[str, Any] = json.loads(asked.stdout)
     assert found.pop("disk") == pytest.approx(0.01)

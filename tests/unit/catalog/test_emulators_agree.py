@@ -1,7 +1,7 @@
 """The catalogue and the emulators' own tables are two readings of the same documents: where they
 disagree on what is sold, one of them is wrong."""
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from itertools import product
 from typing import Any
 
@@ -39,32 +39,28 @@ RATES = (
 )  # fmt: skip
 
 
-def aws_refuses(kind: str, size: int, iops: int | None, rate: int | None) -> bool:
-    asked: dict[str, Any] = {"VolumeType": kind, "Size": size, "Iops": iops, "Throughput": rate}
+def refused(refusal: type[Exception], check: Callable[..., Any], *asked: Any, **more: Any) -> bool:
     try:
-        volume_rules.check_volume(asked)
-    except AwsRefusal:
+        check(*asked, **more)
+    except refusal:
         return True
     return False
+
+
+def aws_refuses(kind: str, size: int, iops: int | None, rate: int | None) -> bool:
+    asked: dict[str, Any] = {"VolumeType": kind, "Size": size, "Iops": iops, "Throughput": rate}
+    return refused(AwsRefusal, volume_rules.check_volume, asked)
 
 
 def azure_refuses(kind: str, size: int, iops: int | None, rate: int | None) -> bool:
     asked = {"diskIOPSReadWrite": iops, "diskMBpsReadWrite": rate}
     given = {name: value for name, value in asked.items() if value is not None}
-    try:
-        disk_rules.figures(kind, size, given)
-    except AzureRefusal:
-        return True
-    return False
+    return refused(AzureRefusal, disk_rules.figures, kind, size, given)
 
 
 def gcp_refuses(kind: str, size: int, iops: int | None, rate: int | None) -> bool:
-    name = google_type(kind)
-    try:
-        gcp_disks.checked(name, size, iops, rate, "", regional=is_regional(kind))
-    except GcpRefusal:
-        return True
-    return False
+    asked = (google_type(kind), size, iops, rate, "")
+    return refused(GcpRefusal, gcp_disks.checked, *asked, regional=is_regional(kind))
 
 
 TWICE = [
@@ -96,11 +92,7 @@ def asked_of(cloud: str, kind: str) -> Iterator[tuple[int, int | None, int | Non
 
 def refuses(cloud: str, kind: str, size: int, iops: int | None, rate: int | None) -> bool:
     """Whether the catalogue says that this is not sold."""
-    try:
-        limits(cloud, kind, size, iops, rate)
-    except UserError:
-        return True
-    return False
+    return refused(UserError, limits, cloud, kind, size, iops, rate)
 
 
 @pytest.mark.parametrize(("cloud", "kind"), TYPES)
@@ -140,11 +132,7 @@ def test_a_series_takes_the_disks_that_its_emulated_machines_take(name: str) -> 
             asked = GcpDiskRequest(
                 kind="local-ssd" if kind == "local-ssd" else "disk", type=kind, interface="nvme"
             )
-            try:
-                check_series(machine.name, machine.cpus, asked)
-                takes = True
-            except UserError:
-                takes = False
+            takes = not refused(UserError, check_series, machine.name, machine.cpus, asked)
             if kind not in machine_book("gcp").series[name].open and takes != machine.takes(kind):
                 apart.append((machine.name, kind, takes))
     assert not apart, f"machine, disk, taken by the catalogue: {apart}"

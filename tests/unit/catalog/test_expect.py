@@ -32,15 +32,12 @@ def found(disk: DiskLimits, job: Load, *machine: Path, **more: Any) -> Expectati
     return result
 
 
-def test_small_blocks_are_limited_by_iops_and_large_ones_by_throughput():
+def test_small_blocks_are_limited_by_iops_and_large_ones_by_throughput_and_count_as_several():
     gp3 = limits("aws", "gp3", 100)
     assert found(gp3, load()).begin.limited_by == "disk-iops"
     assert found(gp3, load(256 * KIB)).begin.limited_by == "disk-throughput"
     assert found(gp3, load(256 * KIB)).begin.iops == 125 * MIB / (256 * KIB)
-
-
-def test_a_large_request_counts_as_several_and_says_so():
-    """100 IOPS that a gp2 keeps are 25 requests of 1 MiB, counted as four of 256 KiB each."""
+    # 100 IOPS that a gp2 keeps are 25 requests of 1 MiB, counted as four of 256 KiB each.
     lasting = found(limits("aws", "gp2", 20), load(MIB)).lasting
     assert lasting.iops == 25
     assert lasting.accounted
@@ -56,13 +53,16 @@ def test_a_queue_too_short_and_a_rate_that_is_asked_for_are_limits():
     assert (begin.iops, begin.limited_by) == (500, "offered")
 
 
-def test_a_small_machine_limits_a_fast_disk_and_an_unknown_one_nothing():
+def test_a_small_machine_or_a_cap_of_the_lab_limits_a_fast_disk_and_an_unknown_one_nothing():
     disk = limits("aws", "io1", 1000, iops=20_000)
     begin = found(disk, load(), machine_of(SHIPPED, "aws", "c4.xlarge", "io1")).begin
     assert (begin.iops, begin.limited_by) == (6000, "vm-iops")
     machine = machine_of(SHIPPED, "aws", "z9.huge", "gp2")
     assert machine.gates == ()
     assert "z9.huge" in machine.unknown[0]
+    machine, disk = capped(500, 10e6, "--vm-iops"), limits("aws", "gp2", 20)
+    assert found(disk, load(), machine).begin.limited_by == "vm-iops"
+    assert found(disk, load(MIB), machine).begin.limited_by == "vm-throughput"
 
 
 def test_a_mix_shares_what_both_have_together_or_is_as_slow_as_its_tighter_direction():
@@ -74,29 +74,18 @@ def test_a_mix_shares_what_both_have_together_or_is_as_slow_as_its_tighter_direc
     assert found(disk, load(read_share=1)).begin.iops == pytest.approx(15)
 
 
-class TestBufferedAndDirect:
-    """Run over the page cache and past it, the same blocks are other requests."""
-
+def test_over_the_page_cache_the_same_blocks_are_other_requests_and_ebs_merges_those_of_a_queue():
     disk = limits("aws", "gp2", 20)
-
-    def test_in_sequence_the_page_cache_makes_larger_requests(self):
-        buffered = found(self.disk, load(random=False, direct=False, depth=None, read_share=0))
-        direct = found(self.disk, load(random=False, read_share=0))
-        assert buffered.lasting.bytes_per_s == 100 * 256 * KIB
-        assert direct.lasting.bytes_per_s == 100 * 4 * KIB
-
-    def test_a_read_ahead_that_was_set_counts(self):
-        job = load(random=False, direct=False, depth=None, read_ahead_bytes=16 * KIB)
-        assert found(self.disk, job).lasting.bytes_per_s == 100 * 16 * KIB
-
-    def test_small_random_blocks_become_pages(self):
-        reads = found(self.disk, load(512, direct=False)).reads
-        assert (reads.request_bytes, reads.per_block) == (4 * KIB, 1)
-
-    def test_ebs_may_merge_what_stands_in_a_queue_and_not_what_is_alone(self):
-        queue = found(self.disk, load(64 * KIB, random=False, depth=8)).lasting
-        alone = found(self.disk, load(64 * KIB, random=False, depth=1)).lasting
-        assert (queue.iops, queue.high_iops, alone.high_iops) == (100, 400, 100)
+    buffered = {"random": False, "direct": False, "depth": None}
+    assert found(disk, load(**buffered, read_share=0)).lasting.bytes_per_s == 100 * 256 * KIB
+    assert found(disk, load(random=False, read_share=0)).lasting.bytes_per_s == 100 * 4 * KIB
+    job = load(**buffered, read_ahead_bytes=16 * KIB)
+    assert found(disk, job).lasting.bytes_per_s == 100 * 16 * KIB
+    reads = found(disk, load(512, direct=False)).reads
+    assert (reads.request_bytes, reads.per_block) == (4 * KIB, 1), "small random blocks are pages"
+    queue = found(disk, load(64 * KIB, random=False, depth=8)).lasting
+    alone = found(disk, load(64 * KIB, random=False, depth=1)).lasting
+    assert (queue.iops, queue.high_iops, alone.high_iops) == (100, 400, 100)
 
 
 class TestAzureCaching:
@@ -107,9 +96,11 @@ class TestAzureCaching:
     def found(self, cache: str, job: Load) -> Expectation:
         return found(limits("azure", "Premium_LRS", 256), job, self.machine, cache=cache)
 
-    def test_without_a_cache_the_uncached_path_counts(self):
+    def test_without_a_cache_the_uncached_path_counts_with_one_a_hit_may_be_none(self):
         levels = self.found("none", load())
         assert not any(one.limit.startswith("vm-cached") for one in levels.begin.bounds)
+        begin = self.found("read-only", load()).begin
+        assert begin.low_iops < begin.iops
 
     @pytest.mark.parametrize(
         ("cache", "asked", "level", "iops", "limited_by"),
@@ -130,15 +121,9 @@ class TestAzureCaching:
         assert one.low_iops <= one.iops
         assert iops is None or one.iops == pytest.approx(iops)
 
-    def test_a_hit_may_be_none(self):
-        begin = self.found("read-only", load()).begin
-        assert begin.low_iops < begin.iops
-
     def test_the_temporary_disk_is_limited_by_the_cached_path(self):
-        disk = limits("azure", "temp-disk", 16)
-        begin = found(
-            disk, load(), machine_of(SHIPPED, "azure", "Standard_D2s_v3", "temp-disk")
-        ).begin
+        machine = machine_of(SHIPPED, "azure", "Standard_D2s_v3", "temp-disk")
+        begin = found(limits("azure", "temp-disk", 16), load(), machine).begin
         assert begin.limited_by == "vm-cached-iops"
 
 
@@ -232,13 +217,6 @@ def test_no_bucket_holds_less_than_nothing_or_more_than_all(kind, size, jobs):
         assert after.start_s == pytest.approx(before.start_s + before.seconds)
 
 
-def test_a_cap_of_a_lab_s_machine_is_a_gate():
-    machine = capped(500, 10e6, "--vm-iops")
-    disk = limits("aws", "gp2", 20)
-    assert found(disk, load(), machine).begin.limited_by == "vm-iops"
-    assert found(disk, load(MIB), machine).begin.limited_by == "vm-throughput"
-
-
 def test_a_small_gp2_bursts_for_31_minutes_and_then_gives_100_in_the_documented_columns():
     course = diskbench.simulate("aws", "gp2", 20, seconds=7200)
     assert course["iops"].to_list() == [3000, 100]
@@ -248,17 +226,11 @@ def test_a_small_gp2_bursts_for_31_minutes_and_then_gives_100_in_the_documented_
     assert {name: str(kind) for name, kind in course.schema.items()} == documented("simulate")
 
 
-@pytest.mark.parametrize(
-    ("changes", "first"),
-    [
-        ({"credit": 0.0}, 100),
-        ({"max_per_s": 50.0}, 50),
-        ({"instance_type": "c4.large", "block_bytes": 262144}, 250),  # 62.5 MB/s of the machine
-    ],
-)
-def test_credit_rate_and_machine_change_what_it_does(changes, first):
-    course = diskbench.simulate("aws", "gp2", 20, seconds=60, **changes)
-    assert course["iops"][0] == pytest.approx(first, rel=0.06)
+def test_credit_rate_and_machine_change_what_it_does():
+    large = {"instance_type": "c4.large", "block_bytes": 262144}  # 62.5 MB/s of the machine
+    for changes, first in (({"credit": 0.0}, 100), ({"max_per_s": 50.0}, 50), (large, 250)):
+        course = diskbench.simulate("aws", "gp2", 20, seconds=60, **changes)
+        assert course["iops"][0] == pytest.approx(first, rel=0.06)
 
 
 @given(st.floats(1, 1000), st.floats(1, 1e6))

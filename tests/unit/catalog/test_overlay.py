@@ -95,6 +95,12 @@ def test_prices_of_another_region_count_there_and_none_is_taken_for_another_s():
     assert machine_part(books, "aws", "c5.large", IRELAND).hourly_usd is None
     assert hourly(books, "gp3", IRELAND) is None
     assert hourly(books, "st1", IRELAND) is None
+    # What was refreshed of a shipped region leaves its other prices.
+    books = Books((ELSEWHERE.model_copy(update={"region": FRANKFURT}),))
+    assert hourly(books, "gp2", FRANKFURT) == pytest.approx(0.119)
+    assert hourly(books, "gp3", FRANKFURT) == hourly(SHIPPED, "gp3", FRANKFURT)
+    assert machine_part(books, "aws", "m5.large", FRANKFURT).hourly_usd == 0.115
+    assert machine_part(books, "aws", "c6in.large", FRANKFURT).hourly_usd == 0.12915
 
 
 @pytest.mark.parametrize("cloud", ["aws", "azure", "gcp"])
@@ -106,14 +112,6 @@ def test_three_regions_of_a_cloud_have_prices_before_anything_is_asked(cloud: st
         assert prices.machines
         for name, price in prices.disks.items():
             assert book.prices.disks[name].is_in(price.model_dump(exclude_defaults=True)), name
-
-
-def test_what_was_refreshed_of_a_shipped_region_leaves_its_other_prices():
-    books = Books((ELSEWHERE.model_copy(update={"region": FRANKFURT}),))
-    assert hourly(books, "gp2", FRANKFURT) == pytest.approx(0.119)
-    assert hourly(books, "gp3", FRANKFURT) == hourly(SHIPPED, "gp3", FRANKFURT)
-    assert machine_part(books, "aws", "m5.large", FRANKFURT).hourly_usd == 0.115
-    assert machine_part(books, "aws", "c6in.large", FRANKFURT).hourly_usd == 0.12915
 
 
 def test_overlays_of_several_regions_stand_beside_each_other(tmp_path: Path):

@@ -14,14 +14,9 @@ import yaml
 from tests.rigs.api_page import documented
 
 import diskbench
-from diskbench.catalog.published import (
-    SEEDS,
-    UNITS,
-    filtered,
-    find_published,
-    load_published,
-    parse_post,
-)
+from diskbench.catalog import published
+from diskbench.catalog.lookup import disk_types
+from diskbench.catalog.published import filtered, find_published, load_published, parse_post
 from diskbench.errors import InvalidValue, UnknownName
 from diskbench.fio.profiles import shipped_profile
 
@@ -75,13 +70,10 @@ def test_some_cells_are_as_the_posts_print_them():
 
 def test_a_value_is_what_was_printed_in_our_unit_or_the_mean_of_five_samples():
     for figure in FIGURES:
-        scale, metrics = UNITS[figure.unit]
+        scale, metrics = published.UNITS[figure.unit]
         assert figure.metric in metrics, figure.id
-        pairs = [
-            (figure.value, figure.printed),
-            *zip(figure.samples, figure.printed_samples, strict=True),
-        ]
-        for value, printed in pairs:
+        pairs = zip(figure.samples, figure.printed_samples, strict=True)
+        for value, printed in ((figure.value, figure.printed), *pairs):
             assert value == pytest.approx(number(printed) * scale, abs=0.5), figure.id
     of_five = [f for f in FIGURES if f.seed == "ebs-types"]
     assert all(len(f.samples) == f.n == 5 and f.statistic == "mean" for f in of_five)
@@ -90,24 +82,19 @@ def test_a_value_is_what_was_printed_in_our_unit_or_the_mean_of_five_samples():
 
 
 def test_each_names_its_source_and_is_dated_or_said_not_to_be():
-    for seed in SEEDS:
+    for seed in published.SEEDS:
         source = yaml.safe_load(text_of(seed))["source"]
         assert source["title"]
         assert re.fullmatch(r"\d{3}_[0-9a-f]{16}\.txt", source["file"])
         assert source["date"] or source["undated"]
 
 
-def test_the_workload_of_each_is_a_step_of_a_shipped_profile_with_its_parameters():
+def test_each_workload_is_a_step_of_a_shipped_profile_on_a_disk_type_of_the_catalogue():
     for profile, step in {(f.profile, f.step) for f in FIGURES}:
         assert f"[{step}]" in shipped_profile(profile).template
     for figure in FIGURES:
         known = shipped_profile(figure.profile).parameters.keys()
         assert figure.parameters.keys() <= known, figure.id
-
-
-def test_disk_types_of_clouds_are_those_of_the_catalogue():
-    from diskbench.catalog.lookup import disk_types
-
     for figure in FIGURES:
         if figure.provider in CLOUD_TYPES:
             assert figure.disk_type in disk_types(figure.provider), figure.id
@@ -123,35 +110,27 @@ def test_what_nobody_should_believe_is_doubted():
             assert figure.doubt.code == "served-from-cache", figure.id
 
 
-def test_an_id_may_be_given_up_to_any_slash():
+def test_an_id_may_be_given_up_to_any_slash_and_an_unknown_one_is_refused():
     figure = only("iaas-2018/results/gp2/iops")
     for prefix in figure.prefixes:
         assert figure in find_published(prefix)
         assert find_published(f"{prefix}/") == find_published(prefix)
     assert len(find_published("iaas-2018/results/gp2")) == 3
+    for name in ("", "/", "iaas", "iaas-2018/results/gp3", "iaas-2018/res"):
+        with pytest.raises(UnknownName, match="published figure"):
+            find_published(name)
 
 
-@pytest.mark.parametrize("name", ["", "/", "iaas", "iaas-2018/results/gp3", "iaas-2018/res"])
-def test_an_unknown_id_is_refused(name):
-    with pytest.raises(UnknownName, match="published figure"):
-        find_published(name)
-
-
-def test_filters_take_post_provider_and_disk():
+def test_filters_take_post_provider_and_disk_and_refuse_what_is_not_there():
     assert {f.seed for f in filtered(seed="ebs-fio")} == {"ebs-fio"}
     assert {f.provider for f in filtered(provider="gcp")} == {"gcp"}
     assert {f.disk_type for f in filtered(disk="pd-ssd")} == {"pd-ssd"}
-    assert {f.disk for f in filtered(disk="samsung")} == {
-        "NVMe SSD (Samsung 960 PRO)",
-        "Samsung 960 PRO 2TB NVMe",
-    }
+    both = {"NVMe SSD (Samsung 960 PRO)", "Samsung 960 PRO 2TB NVMe"}
+    assert {f.disk for f in filtered(disk="samsung")} == both
     assert filtered(seed="ebs-fio", provider="gcp") == ()
-
-
-@pytest.mark.parametrize("wanted", [{"seed": "x"}, {"provider": "x"}, {"disk": "gp9"}])
-def test_filters_refuse_what_is_not_there(wanted):
-    with pytest.raises(UnknownName, match="known:"):
-        filtered(**wanted)
+    for wanted in ({"seed": "x"}, {"provider": "x"}, {"disk": "gp9"}):
+        with pytest.raises(UnknownName, match="known:"):
+            filtered(**wanted)
 
 
 @pytest.mark.parametrize(

@@ -20,30 +20,40 @@ def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return tmp_path
 
 
+class Caller:
+    """Runs command lines in `here`."""
+
+    def __init__(self, capfd: pytest.CaptureFixture[str]) -> None:
+        self._capfd = capfd
+
+    def __call__(self, *words: str) -> tuple[int, str, str]:
+        """Exit code, stdout and stderr of a command line."""
+        self._capfd.readouterr()
+        return main.main(list(words)), *self._capfd.readouterr()
+
+    def done(self, *words: str, code: int = 0) -> str:
+        """What a command line that ends with `code` prints on stdout."""
+        ended, out, err = self(*words)
+        assert ended == code, err
+        return out
+
+    def refused(self, *words: str) -> str:
+        """What a command line says on stderr that is refused."""
+        code, out, err = self(*words)
+        assert (code, out) == (2, ""), err
+        return err
+
+
 @pytest.fixture
 def call(
     here: Path,  # noqa: ARG001 - the settings lead to it
     capfd: pytest.CaptureFixture[str],
-) -> Callable[..., tuple[int, str, str]]:
-    """Run a command line in `here`; returns exit code, stdout and stderr."""
-
-    def run(*words: str) -> tuple[int, str, str]:
-        capfd.readouterr()
-        return main.main(list(words)), *capfd.readouterr()
-
-    return run
+) -> Caller:
+    return Caller(capfd)
 
 
 @pytest.fixture
-def diskbench(
-    call: Callable[..., tuple[int, str, str]], monkeypatch: pytest.MonkeyPatch
-) -> Callable[..., str]:
+def diskbench(call: Caller, monkeypatch: pytest.MonkeyPatch) -> Callable[..., str]:
     """Run a command line in `here` at 80 columns; returns what it prints on stdout."""
     monkeypatch.setenv("COLUMNS", "80")
-
-    def run(*words: str, code: int = 0) -> str:
-        ended, out, _ = call(*words)
-        assert ended == code
-        return out
-
-    return run
+    return call.done

@@ -10,16 +10,15 @@ from diskbench.cli import recorded
 from diskbench.cli.main import main
 
 ASKED = ("advise", "--size", "500", "--iops", "10000", "--p99", "2ms", "--mix", "70:30")
+LOADS = Path(__file__).parents[2] / "cases/loads"
+LOAD = ("--size", "9", "--load")
+RATES = ("--size", "5", "--iops", "1000", "--mb-per-s", "200")
 
 
 @pytest.fixture
-def table(call, monkeypatch):
-    """The table of a question in 80 columns."""
-    monkeypatch.setenv("COLUMNS", "80")
-
+def table(diskbench):
     def ask(*words):
-        code, out, _ = call(*words)
-        assert code == 0
+        out = diskbench(*words)
         assert max(map(len, out.splitlines())) <= 80
         return out
 
@@ -60,11 +59,14 @@ def test_mb_per_s_are_answered_in_mb_per_s(table):
     assert "3,000/287" in out  # what has to be bought of both
 
 
-def test_a_region_without_prices_has_none(call):
+def test_a_region_without_prices_has_none_and_a_lost_database_leaves_the_catalogue(call):
     code, out, err = call(*ASKED, "--region", "ap-south-1", "--provider", "aws")
     assert (code, "aws ap-south-1" in out) == (0, True), out
     assert out.index("cost unknown:") < out.index(" gp2 ")
     assert "diskbench catalog prices --refresh --region ap-south-1" in err
+    code, out, err = call(*ASKED, "--database-url", "sqlite:////nowhere/x.db")
+    assert (code, " gp3 " in out) == (0, True), out
+    assert "stored runs are left out" in err
 
 
 def test_an_area_and_the_users_machine_narrow_what_is_asked(table):
@@ -104,18 +106,17 @@ def test_the_document_has_its_schema(call):
         (["--size", "5", "--iops", "5", "--provider", "x"], "'x'"),
         (["--size", "5", "--iops", "5", "--fits-vm", "c6a.larg"], "did you mean c6a.large"),
         (["--size", "5", "--iops", "5", "--explain", "99"], "--explain 99: the table has"),
-        (
-            ["--size", "5", "--iops", "1000", "--mb-per-s", "200", "--block", "4k"],
-            "--iops 1,000 of --block 4k are 4.096 MB/s, not 200",
-        ),
+        ([*RATES, "--block", "4k"], "--iops 1,000 of --block 4k are 4.096 MB/s, not 200"),
+        ([*LOAD, "missing.txt"], "missing.txt cannot be read: No such file"),
+        ([*LOAD, f"{LOADS}/azure.csv", "--iops", "5"], "--iops and --load both define"),
+        ([*LOAD, f"{LOADS}/iostat.txt", "--device", "sdz"], "'sdz'"),
+        (["--size", "9", "--device", "sda", "--iops", "5"], "--device needs a recorded load"),
+        ([*LOAD, f"{LOADS}/azure.csv", "--prove", "x.yaml"], "diskbench profiles from-load"),
     ],
 )
 def test_what_has_no_meaning_is_refused(words, said, capsys):
     assert main(["advise", *words]) == 2
     assert said in capsys.readouterr().err
-
-
-LOADS = Path(__file__).parents[2] / "cases/loads"
 
 
 def test_a_recorded_load_is_answered_by_how_often_it_could_be_carried(table):
@@ -129,36 +130,15 @@ def test_a_recorded_load_is_answered_by_how_often_it_could_be_carried(table):
     assert " × " in out
 
 
-@pytest.mark.parametrize(
-    ("words", "said"),
-    [
-        (["--load", "missing.txt"], "missing.txt cannot be read: No such file"),
-        (["--load", str(LOADS / "azure.csv"), "--iops", "5"], "--iops and --load both define"),
-        (["--load", str(LOADS / "iostat.txt"), "--device", "sdz"], "'sdz'"),
-        (["--device", "sda", "--iops", "5"], "--device needs a recorded load"),
-    ],
-)
-def test_a_record_that_says_nothing_is_refused(words, said, capsys):
-    assert main(["advise", "--size", "9", *words]) == 2
-    assert said in capsys.readouterr().err
-
-
 def test_prove_writes_a_matrix_that_can_be_planned(call):
     code, _, err = call(*ASKED, "--prove", "proof.yaml", "--top", "4", "--provider", "aws")
     assert (code, "proof.yaml: 24 cells" in err) == (0, True), err
     assert "diskbench matrix plan proof.yaml --offline" in err
-    code, out, _ = call("matrix", "plan", "proof.yaml", "--offline", "--output", "json")
-    assert code == 0
+    out = call.done("matrix", "plan", "proof.yaml", "--offline", "--output", "json")
     outlook = json.loads(out)
     assert len(outlook["cells"]) == 24
     assert {block["disk"] for block in outlook["blocks"]} <= {"gp2", "gp3", "io1", "io2"}
     assert "target=p99 < 2ms" in outlook["blocks"][0]["block"]
-
-
-def test_prove_of_a_recorded_load_says_what_to_do_instead(capsys):
-    words = ["advise", "--size", "9", "--load", str(LOADS / "azure.csv"), "--prove", "x.yaml"]
-    assert main(words) == 2
-    assert "diskbench profiles from-load" in capsys.readouterr().err
 
 
 def test_a_chart_is_drawn_with_the_demand_as_a_line(call, here):
@@ -168,15 +148,8 @@ def test_a_chart_is_drawn_with_the_demand_as_a_line(call, here):
     assert "line: the rate required" in drawn
 
 
-def test_a_database_that_cannot_be_read_leaves_the_catalogue(call):
-    code, out, err = call(*ASKED, "--database-url", "sqlite:////nowhere/x.db")
-    assert (code, " gp3 " in out) == (0, True), out
-    assert "stored runs are left out" in err
-
-
 def test_a_recorded_load_becomes_a_profile_that_fio_accepts(call, here):
-    code, out, _ = call("profiles", "from-load", str(LOADS / "cloudwatch.csv"))
-    assert code == 0
+    out = call.done("profiles", "from-load", str(LOADS / "cloudwatch.csv"))
     (here / "mine.fio.j2").write_text(out)
     code, said, _ = call("profiles", "validate", "mine.fio.j2")
     assert (code, said.split(";")[0]) == (0, "mine: 3 steps")

@@ -1,9 +1,10 @@
-"""A value that its option cannot take is refused in our words, whichever option it is."""
+"""A value that its option cannot take is refused in our words, whichever option it is; with
+--log-format json every error on stderr is one JSON object, wherever it was found."""
 
-from __future__ import annotations
-
+import json
+from collections.abc import Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pytest
 import typer
@@ -13,9 +14,6 @@ from diskbench.cli.lazy import COMMANDS, load
 from diskbench.cli.main import main
 from diskbench.model.options import own_options
 from diskbench.plugins import plugin_names
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
 
 BAD = "7 of 9"
 """No number, no choice, no time, no range of addresses and no pair."""
@@ -103,3 +101,28 @@ def test_a_setting_in_our_words(user: Cli, words: tuple[str, ...]) -> None:
     assert code == 2
     assert words[0] in text
     assert in_our_words(text), text
+
+
+WRONG = {
+    "a command that does not exist": ("nosuch",),
+    "an option that does not exist": ("run", "--dsik", "gp2"),
+    "an option without its value": ("run", "--disk"),
+    "a word too many": ("run", "--provider", "local", "x"),
+    "a provider that does not exist": ("run", "--provider", "nix"),
+    "a value of another type": ("run", "--size", "3x"),
+    "a choice that is not offered": ("results", "list", "--format", "papyrus"),
+    "a directory that does not exist": ("run", "--path", "/nonexistent"),
+    "a directory of a plan": ("plan", "--path", "/nonexistent"),
+    "a run that does not exist": ("results", "show", "nosuch"),
+    "a lease that does not exist": ("gc", "nosuch"),
+}
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("words", WRONG.values(), ids=WRONG)
+def test_an_error_is_one_json_object(user: Cli, words: tuple[str, ...]) -> None:
+    done = user.call_refused("--log-format", "json", *words)
+    problems = [json.loads(line) for line in done.stderr.splitlines()]
+    assert (done.returncode, [problem["exit_code"] for problem in problems]) == (2, [2])
+    assert problems[0]["event"]
+    assert problems[0]["kind"]

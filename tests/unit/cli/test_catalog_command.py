@@ -72,12 +72,9 @@ def test_disks_names_every_part_of_vsphere_and_each_can_be_shown():
     assert "VMFS" in [one["name"] for one in document["vsphere"]]
 
 
-def test_no_cloud_is_asked_about_vsphere():
+def test_no_cloud_is_asked_about_vsphere_and_an_unknown_name_gets_the_nearest_ones():
     with pytest.raises(InvalidValue, match="vsphere has no API"):
         told("disks", "--provider", "vsphere", "--refresh")
-
-
-def test_an_unknown_name_gets_the_nearest_ones():
     with pytest.raises(InvalidValue) as caught:
         told("show", "gp9")
     assert "gp2" in caught.value.advice
@@ -86,9 +83,8 @@ def test_an_unknown_name_gets_the_nearest_ones():
 
 @pytest.mark.slow
 def test_every_name_that_is_listed_can_be_shown_and_every_figure_has_a_source():
-    for name in [name for _, name, _ in disk_entries()] + [
-        row.type for row in machine_rows(SHIPPED)
-    ]:
+    disks = [name for _, name, _ in disk_entries()]
+    for name in (*disks, *(row.type for row in machine_rows(SHIPPED))):
         for thing in find(SHIPPED, name):
             assert thing.lines, name
             for line, _, source in thing.lines:

@@ -24,7 +24,6 @@ def offered(*words: str) -> list[str]:
 
 @pytest.fixture
 def stored(here, database):  # noqa: ARG001 - the settings lead to it
-    """The database with the planned runs of one trial."""
     save_plan(database, make_plan(), "file:///nowhere")
     return database
 

@@ -42,16 +42,13 @@ def test_the_unit_starts_a_worker_with_options_that_it_has():
     assert unit["Service"]["KillMode"] == "process", "fio of this machine goes on"
 
 
-def test_the_environment_holds_nothing_that_diskbench_does_not_know(tmp_path):
+def test_the_environment_is_known_to_diskbench_and_the_files_of_the_container_are_there(tmp_path):
     environ = settings_of((DEPLOY / "worker.env").read_text())
     settings, _, unknown = traced_settings(
         environ=environ, directory=tmp_path, user_directory=tmp_path
     )
     assert unknown == []
     assert settings.evidence_url.startswith("s3://")
-
-
-def test_the_container_runs_the_worker_from_files_that_are_there():
     text = (DEPLOY / "Containerfile").read_text()
     assert '"worker"]' in text
     for name in re.findall(r"requirements/\w+\.txt", text):

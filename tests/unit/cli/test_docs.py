@@ -1,4 +1,5 @@
-"""What the pages show is what the program does."""
+"""What the pages show is what the program does. The manual page holds every command, and roff takes
+it without a warning."""
 
 import os
 import re
@@ -6,6 +7,8 @@ import subprocess
 import sys
 from pathlib import Path
 
+from diskbench.cli.lazy import COMMANDS
+from diskbench.cli.man_page import _as_it_is, man_page
 from diskbench.model.doubts import DOUBTS
 
 ROOT = Path(__file__).parents[3]
@@ -47,3 +50,19 @@ def test_every_page_but_evidence_is_listed():
     pages = [path.relative_to(ROOT / "docs") for path in (ROOT / "docs").rglob("*.md")]
     read = [str(page) for page in pages if page.parts[0] != "evidence"]
     assert [name for name in read if f"({name})" not in listed] == ["index.md"]
+
+
+def test_every_command_is_a_section_and_no_line_is_taken_for_a_request() -> None:
+    sections = re.findall(r"^\.SS (.+)$", man_page(), re.MULTILINE)
+    assert sections == [f"diskbench {words}" for words in COMMANDS]
+    assert _as_it_is(".gitignore\na\\b --c") == [".nf", "\\&.gitignore", "a\\(rsb \\-\\-c", ".fi"]
+    requests = {line.split()[0] for line in man_page().splitlines() if line.startswith((".", "'"))}
+    assert requests <= {".TH", ".SH", ".SS", ".PP", ".TP", ".B", ".BR", ".nf", ".fi"}
+
+
+def test_it_is_rendered_without_a_warning() -> None:
+    groff = ["groff", "-man", "-Tutf8", "-k", "-ww", "-P", "-cbou"]
+    done = subprocess.run(groff, input=man_page(), capture_output=True, text=True, check=True)
+    assert done.stderr == ""
+    assert "diskbench matrix run" in done.stdout
+    assert "--fail-if" in done.stdout

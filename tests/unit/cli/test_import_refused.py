@@ -29,8 +29,7 @@ def test_one_bad_file_of_several_leaves_nothing_behind(call, tmp_path, what, fir
     bad = tmp_path / "bad.txt"
     bad.write_bytes(DAMAGED[what])
     good = CASES / "bonnie-1.96.txt"
-    code, out, err = call("results", "import", *map(str, [good, bad] if first else [bad, good]))
-    assert (code, out) == (2, "")
+    err = call.refused("results", "import", *map(str, [good, bad] if first else [bad, good]))
     assert "bad.txt" in err
     assert "Traceback" not in err
     assert nothing_is_kept(call, tmp_path)
@@ -42,9 +41,7 @@ def test_one_bad_file_of_several_leaves_nothing_behind(call, tmp_path, what, fir
 def test_a_name_that_no_database_keeps_leaves_nothing_behind(call, tmp_path, name, label):
     path = tmp_path / os.fsdecode(name)
     path.write_bytes((CASES / "bonnie-1.96.txt").read_bytes())
-    code, out, err = call("results", "import", "--label", label, str(path))
-    assert (code, out) == (2, "")
-    assert "not valid UTF-8" in err
+    assert "not valid UTF-8" in call.refused("results", "import", "--label", label, str(path))
     assert nothing_is_kept(call, tmp_path)
 
 

@@ -9,6 +9,8 @@ from collections.abc import Sequence
 
 import pytest
 
+pytestmark = pytest.mark.slow
+
 HEAVY = (
     "azure", "boto3", "dbos", "diskbench.engine", "duckdb", "google", "jinja2", "numpy",
     "obstore", "paramiko", "polars", "psycopg", "rich", "sqlalchemy", "vl_convert", "yaml",
@@ -59,20 +61,17 @@ def imported(arguments: Sequence[str], *, also: str = "", **environment: str) ->
     return line.split()[1:]
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("arguments", [["--help"], ["version"], ["--version"], []])
 def test_help_and_version_import_nothing_heavy(arguments):
     assert imported(arguments) == []
 
 
-@pytest.mark.slow
 def test_a_list_imports_no_engine_and_no_numbers(tmp_path):
     found = imported(["results", "list"], DISKBENCH_DATABASE_URL=f"sqlite:///{tmp_path}/rows.db")
     names = "azure boto3 dbos duckdb google jinja2 numpy paramiko polars"
     assert not {*names.split(), "diskbench.engine.session"} & set(found)
 
 
-@pytest.mark.slow
 def test_completion_knows_commands_and_their_options():
     def completed(words: str, index: int) -> list[str]:
         asked = {"_DISKBENCH_COMPLETE": "complete_bash", "COMP_WORDS": words}
@@ -83,7 +82,6 @@ def test_completion_knows_commands_and_their_options():
     assert "--profile" in completed("diskbench run --pro", 2)
 
 
-@pytest.mark.slow
 def test_a_wrong_command_or_option_is_exit_2_and_the_nearest_is_named():
     found = diskbench("reslts")
     assert found.returncode == 2
@@ -91,14 +89,12 @@ def test_a_wrong_command_or_option_is_exit_2_and_the_nearest_is_named():
     assert (found.stdout, diskbench("version", "--nope").returncode) == ("", 2)
 
 
-@pytest.mark.slow
 def test_a_user_error_is_message_and_advice_on_stderr_without_a_traceback():
     body = "from diskbench.errors import InvalidValue; raise InvalidValue('7 is odd', advice='8')"
     found = failing(body)
     assert (found.returncode, found.stderr, found.stdout) == (2, "error: 7 is odd\n  8\n", "")
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize(
     ("error", "code"),
     [("FioFailed", 1), ("ConnectionLost", 1), ("ReleaseFailed", 3), ("Interrupted", 130)],
@@ -106,16 +102,11 @@ def test_a_user_error_is_message_and_advice_on_stderr_without_a_traceback():
 def test_each_kind_of_error_has_its_exit_code(error, code):
     body = f"from diskbench import errors; raise errors.{error}('it went wrong')"
     assert failing(body).returncode == code
-
-
-@pytest.mark.slow
-def test_debug_shows_the_traceback_too():
-    body = "from diskbench.errors import InvalidValue; raise InvalidValue('7 is odd')"
+    # Debugging shows the traceback, too.
     assert "Traceback" in failing(body, "--debug").stderr
     assert "Traceback" in failing(body, DISKBENCH_DEBUG="1").stderr
 
 
-@pytest.mark.slow
 def test_a_fault_of_diskbench_is_one_line_and_if_possible_a_file_only_its_user_can_read(tmp_path):
     body = "password = 'hunter2'; raise RuntimeError('no such thing')"
     found = failing(body, XDG_STATE_HOME=str(tmp_path), XDG_CACHE_HOME=str(tmp_path))
@@ -134,7 +125,6 @@ def test_a_fault_of_diskbench_is_one_line_and_if_possible_a_file_only_its_user_c
 EVENT = "import logging; logging.getLogger('diskbench.x').info('fio started', extra={'run': '01r'})"
 
 
-@pytest.mark.slow
 def test_events_are_heard_with_verbose_carry_their_fields_and_may_be_json():
     assert failing(EVENT).stderr == ""
     assert "info fio started run=01r" in failing(EVENT, "--verbose").stderr
@@ -144,7 +134,6 @@ def test_events_are_heard_with_verbose_carry_their_fields_and_may_be_json():
     assert json.loads(found.stderr)["event"] == "fio started"
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
 def test_interrupt_and_terminate_are_both_exit_130_without_a_traceback(number):
     found = failing(f"import os; os.kill(os.getpid(), {int(number)}); import time; time.sleep(9)")
@@ -162,17 +151,3 @@ def test_a_reader_that_leaves_is_no_error():
     )
     os.close(write)
     assert (found.stderr, found.returncode) == ("", 141)
-
-
-def test_colours_are_for_terminals_and_not_for_those_who_want_none(monkeypatch):
-    from diskbench.cli.messages import _styled
-
-    class Terminal:
-        def isatty(self) -> bool:
-            return True
-
-    monkeypatch.delenv("NO_COLOR", raising=False)
-    monkeypatch.setenv("TERM", "xterm")
-    assert _styled("error:", "1;31", Terminal()) == "\x1b[1;31merror:\x1b[0m"
-    monkeypatch.setenv("NO_COLOR", "1")
-    assert _styled("error:", "1;31", Terminal()) == "error:"

@@ -92,7 +92,9 @@ def test_the_schema_proposes_names_and_tells_about_every_field():
 
 @pytest.mark.slow
 @pytest.mark.parametrize("name", shipped_matrices())
-def test_every_shipped_matrix_is_planned_without_a_call(name, monkeypatch):
+def test_every_shipped_matrix_is_planned_without_a_call_and_what_ends_before_its_credit_is_named(
+    name, monkeypatch
+):
     monkeypatch.setattr("socket.socket.connect", lambda *_: pytest.fail("a call was made"))
     found = planned(name, "--seed", "1")
     assert [one.problem for one in found.blocks] == [None] * len(found.blocks)
@@ -100,6 +102,18 @@ def test_every_shipped_matrix_is_planned_without_a_call(name, monkeypatch):
     assert len(found.cells) == sum(one.replicates for one in found.blocks)
     assert found.makespan_s <= found.work_s
     assert not any(one.asked for one in found.blocks)
+    beyond = {one.number: one.expectation and one.expectation.beyond for one in found.blocks}
+    ending = {number: of.flags for number, of in beyond.items() if of and of.ends != "after"}
+    text = " ".join(run("plan", name, "--offline").split())
+    named = re.findall(r"([\d, –]+): this plan ends", text)
+    assert sorted(number for words in named for number in numbers_in(words)) == sorted(ending)
+    assert all(f"{flags} shows it" in text for flags in ending.values())
+
+
+def numbers_in(words):
+    for part in words.split(","):
+        first, _, last = part.strip().partition("–")
+        yield from range(int(first), int(last or first) + 1)
 
 
 def test_a_plan_tells_cells_order_time_cost_quota_and_credit():
@@ -111,30 +125,6 @@ def test_a_plan_tells_cells_order_time_cost_quota_and_credit():
     assert "about 7 h 04 min with up to 10 cells at once" in text
     assert "cost aws 30 cells, $" in text
     assert "aws us-east-1: 10 machines, 40 vCPUs, 10 disks, 2,404 GiB of gp2 at once" in text
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("name", shipped_matrices())
-def test_the_plan_names_each_block_that_ends_before_its_credit(name):
-    ending = [
-        (block.number, block.expectation.beyond.flags)
-        for block in planned(name).blocks
-        if block.expectation
-        and block.expectation.beyond
-        and block.expectation.beyond.ends != "after"
-    ]
-    text = " ".join(run("plan", name, "--offline").split())
-    named = re.findall(r"([\d, –]+): this plan ends", text)
-    assert sorted(number for words in named for number in numbers_in(words)) == sorted(
-        number for number, _ in ending
-    )
-    assert all(f"{flags} shows it" in text for _, flags in ending)
-
-
-def numbers_in(words):
-    for part in words.split(","):
-        first, _, last = part.strip().partition("–")
-        yield from range(int(first), int(last or first) + 1)
 
 
 @pytest.mark.slow
@@ -208,12 +198,16 @@ def test_limits_that_will_stop_it_are_told(tmp_path, limits, warning):
     assert [one for one in found.warnings if one.startswith(warning)]
 
 
-def test_an_unknown_price_under_a_budget_is_told(tmp_path):
+def test_an_unknown_price_under_a_budget_is_told_and_the_lab_has_neither_price_nor_quota(tmp_path):
     text = "defaults: {provider: aws, region: eu-west-1, disk: gp2, size: 8, profile: quick}\n"
     found = planned(a_file(tmp_path, f"{text}limits: {{budget: 100}}\n"))
     assert any("assume_price" in one for one in found.warnings)
     text += "limits: {budget: 100, assume_price: 1}\n"
     assert not planned(a_file(tmp_path, text)).warnings
+    text = "defaults: {provider: lab, disk: gp2, size: 8, profile: quick}\n"
+    found = planned(a_file(tmp_path, text))
+    assert found.needs == ()
+    assert found.total.known_usd == 0
 
 
 def test_a_cloud_that_answers_is_asked_once_a_block_else_the_catalogue(monkeypatch):
@@ -256,10 +250,3 @@ def test_a_plan_fits_its_published_schema(capsys):
     for name in ("gp2-burst", "san-vs-local"):
         document = json.loads(run("plan", name, "--offline", "--output", "json"))
         jsonschema.Draft202012Validator(published).validate(document)
-
-
-def test_the_lab_and_the_fake_cloud_have_no_quota(tmp_path):
-    text = "defaults: {provider: lab, disk: gp2, size: 8, profile: quick}\n"
-    found = planned(a_file(tmp_path, text))
-    assert found.needs == ()
-    assert found.total.known_usd == 0

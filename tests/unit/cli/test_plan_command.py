@@ -20,10 +20,6 @@ C4 = ("--instance-type", "c4.xlarge")
 told = partial(printed, "plan")
 
 
-def planned(*arguments: str) -> PlanDocument:
-    return PlanDocument.model_validate_json(told(*arguments, "--output", "json"))
-
-
 def test_it_takes_every_flag_of_run():
     for arguments in ([], ["--provider", "azure"], ["--provider", "local"]):
         ours = {one.name for one in load("plan", arguments).params}
@@ -50,35 +46,27 @@ def test_it_tells_when_credit_is_gone_and_how_sure_that_is():
 
 
 def test_transactions_are_part_of_the_price():
-    text = " ".join(
-        told(
-            *("--provider", "azure", "--disk", "Standard_LRS", "--size", "256"),
-            *("--region", "eastus", "--profile", "quick", "--offline"),
-        ).split()
-    )
+    hdd = ("--provider", "azure", "--region", "eastus", "--disk", "Standard_LRS", "--size", "256")
+    text = " ".join(told(*hdd, "--profile", "quick", "--offline").split())
     assert "$77.03 a month, $65.70 of it transactions at the baseline" in text
 
 
-def test_the_document_has_plan_expectation_and_cost_and_replicates_are_planned_once():
-    (one,) = planned(*GP2, *C4, "--profile", "quick").trials
+def test_the_document_fits_its_schema_has_expectation_and_cost_and_plans_replicates_once():
+    document = told(*GP2, *C4, "--profile", "quick", "--output", "json")
+    jsonschema.Draft202012Validator(_schema("plan")).validate(json.loads(document))
+    (one,) = PlanDocument.model_validate_json(document).trials
     assert not one.asked
     assert one.cost.total_usd is not None
     found = one.plan.expectation.of(one.plan.expectation.step(5))
     assert (found.begin.iops, found.lasting.iops) == (3000, 100)
-    assert len(planned(*GP2, *C4, "--profile", "quick", "--replicates", "5").trials) == 1
-
-
-def test_the_document_fits_its_published_schema():
-    document = json.loads(told(*GP2, *C4, "--profile", "quick", "--output", "json"))
-    jsonschema.Draft202012Validator(_schema("plan")).validate(document)
+    again = told(*GP2, *C4, "--profile", "quick", "--replicates", "5", "--output", "json")
+    assert len(json.loads(again)["trials"]) == 1
 
 
 @pytest.mark.slow
 def test_a_machine_that_is_here_is_looked_at_and_what_it_should_find_is_its_promise(tmp_path: Path):
-    text = told(
-        *("--path", str(tmp_path), "--profile", "quick", "--size", "0.05"),
-        *("--promise", "iops=5000,mb_per_s=100"),
-    )
+    here = ("--path", str(tmp_path), "--profile", "quick", "--size", "0.05")
+    text = told(*here, "--promise", "iops=5000,mb_per_s=100")
     assert "rand-read-4k-qd32      5,000    20.5  disk IOPS" in text
     assert list(tmp_path.iterdir()) == [], "nothing is written"
 

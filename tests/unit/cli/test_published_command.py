@@ -1,10 +1,12 @@
-"""`diskbench published`: list and show."""
+"""`diskbench published`: list and show; `diskbench compare RUN… --published [ID]`."""
 
 import json
 from functools import partial
 
 import jsonschema
 import pytest
+from tests.rigs.gobonniego_runs import save_trial, trial_of
+from tests.rigs.plans import RUN_IDS
 
 from diskbench.catalog.published import load_published
 
@@ -13,7 +15,6 @@ ALL = load_published()
 
 @pytest.fixture
 def run(call):
-    """Run a command line; returns exit code, stdout and stderr."""
     return partial(call, "published")
 
 
@@ -69,3 +70,97 @@ def test_show_tells_samples_method_doubt_and_what_repeats_it(run):
     assert "served-from-cache" in text
     assert "profile dd" in text
     assert "size unknown" in text
+
+
+OTHER = ("01kq8z6rj0bbbbbbbbbbbbbbb1",)
+
+
+@pytest.fixture
+def keep(database, evidence):
+    """Save a trial on another machine than the post's, whose runs all measured the same."""
+
+    def save(disk="gp2", *, run_ids=RUN_IDS, verified=True):
+        plan = trial_of(run_ids, disk=disk, machine="c5.xlarge", verified=verified)
+        save_trial(database, evidence, plan, [1817.0] * len(run_ids))
+
+    return save
+
+
+@pytest.fixture
+def compare(call):
+    return lambda *arguments: call("compare", *arguments, "--published")
+
+
+def test_a_run_is_set_beside_the_figures_of_the_same_disk(keep, compare):
+    keep()
+    code, out, err = compare("last")
+    assert (code, err) == (0, "")
+    assert max(map(len, out.splitlines())) <= 80
+    assert f"run {RUN_IDS[0]} and 1 more of its trial" in out
+    assert "iaas-2018/results/gp2" in out
+    (written,) = [line.split() for line in out.splitlines() if "seq-write-64k" in line]
+    assert written[-5:] == ["103", "MB/s", "90.0", "MB/s", "0.874"]
+    (random,) = [line.split() for line in out.splitlines() if "rand-512-9to1" in line]
+    assert random[-5:] == ["3,634", "IOPS", "1,817", "IOPS", "0.5"]
+    assert "c4.xlarge, ours on c5.xlarge" in out
+    assert "GoBonnieGo 1.0.7 itself" in " ".join(out.split())
+
+
+def test_json_meets_its_published_schema_and_alone_leaves_the_other_runs_out(keep, compare, call):
+    keep()
+    document = json.loads(compare("last", "--output", "json")[1])
+    jsonschema.validate(document, json.loads(call("schema", "compare-published")[1]))
+    (trial,) = document["trials"]
+    assert {one["figure"]["step"]: one["ratio"] for one in trial["figures"]} == {
+        "rand-512-9to1": pytest.approx(0.5),
+        "seq-read-64k": pytest.approx(90 / 92),
+        "seq-write-64k": pytest.approx(90 / 103),
+    }
+    assert trial["differences"]
+    _, out, _ = compare(RUN_IDS[1], "--alone", "--output", "json")
+    (trial,) = json.loads(out)["trials"]
+    assert (trial["run_ids"], {one["runs"] for one in trial["figures"]}) == ([RUN_IDS[1]], {1})
+
+
+def test_where_nothing_matches_it_says_why_and_a_figure_that_is_named_is_taken(keep, compare):
+    keep("gp3")
+    code, out, _ = compare("last")
+    assert code == 0
+    assert max(map(len, out.splitlines())) <= 80
+    assert "nothing published matches: no published figure has this workload on gp3 of aws" in out
+    assert "iaas-2018/results/gp2" in out
+    assert "one that is named after the run is used" in out
+    code, out, _ = compare("last", "iaas-2018/results/pd-ssd-20/read")
+    assert (code, "27.0 MB/s" in out) == (0, True), out
+    assert "90.0 MB/s" in out
+    assert "theirs is pd-ssd 20 GiB, ours gp3" in out
+
+
+def test_a_run_that_says_nothing_about_a_cloud_is_left_out_unless_asked_for(keep, compare):
+    keep(verified=False)
+    code, out, err = compare("last")
+    assert (code, out) == (2, "")
+    assert "emulated, unverified" in err
+    assert "--include-emulated" in err
+    code, out, _ = compare("last", "--include-emulated")
+    assert (code, "[emulated, unverified]" in out) == (0, True), out
+    assert "ours is emulated" in out
+    keep(run_ids=OTHER)
+    code, out, err = compare(RUN_IDS[0], *OTHER, "--output", "json")
+    assert code == 0
+    document = json.loads(out)
+    assert [trial["trial_id"] for trial in document["trials"]] == [OTHER[0]]
+    assert document["left_out"] == list(RUN_IDS)
+    assert RUN_IDS[0] in err
+
+
+@pytest.mark.parametrize("name", ["01zz", "iaas-2018/results/gp3"])
+def test_unknown_runs_and_figures_are_refused(keep, compare, name):
+    keep()
+    code, out, err = compare(name)
+    assert (code, out) == (2, "")
+    assert name in err
+
+
+def test_without_published_it_says_what_to_add(call):
+    assert "--published" in call.refused("compare", "last")

@@ -39,13 +39,10 @@ def test_the_interval_is_that_of_the_verdict(database, tmp_path, own, shared, ma
     assert row.iops.text == format_iops(found.replicated.median)
     interval = found.replicated.interval
     assert (interval is not None) == (machines >= 6)
-    if interval is None:
-        assert (
-            row.iops.small == f"{format_iops(min(own + shared))}–{format_iops(max(own + shared))}"
-        )
-    else:
-        span = f"{format_iops(interval.low)}–{format_iops(interval.high)}"
-        assert row.iops.small == f"{interval.coverage:.0%}: {span}"
+    figures = own + shared if interval is None else (interval.low, interval.high)
+    coverage = "" if interval is None else f"{interval.coverage:.0%}: "
+    span = f"{format_iops(min(figures))}–{format_iops(max(figures))}"
+    assert row.iops.small == f"{coverage}{span}"
 
 
 def test_runs_on_a_machine_that_was_there_are_one_sample_for_both(database, tmp_path):

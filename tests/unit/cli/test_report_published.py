@@ -20,7 +20,6 @@ OTHERS = ("01kq8z6rj0bbbbbbbbbbbbbb01",)
 
 @pytest.fixture
 def report(call):
-    """Run `report --post …`; returns exit code, stdout and stderr."""
     return partial(call, "report", "--post")
 
 

@@ -68,8 +68,7 @@ def test_list_shows_the_newest_first_and_says_when_there_is_more_or_nothing(call
     ],
 )  # fmt: skip
 def test_json_meets_its_published_schema(call, command):
-    code, out, _ = call("results", *command)
-    assert code == 0
+    out = call.done("results", *command)
     _, schema, _ = call("schema", "results")
     jsonschema.validate(json.loads(out), json.loads(schema))
 
@@ -87,8 +86,7 @@ def test_the_schema_is_a_schema_and_bears_later_fields(call):
 
 
 def test_show_tells_what_was_measured_and_where_it_lies_and_alone_of_one_run(call):
-    code, out, _ = call("results", "show", FIRST, "-v")
-    assert code == 0
+    out = call.done("results", "show", FIRST, "-v")
     for told in (FIRST, SECOND, "quick", "done", "write", "read", f"runs/{FIRST}/"):
         assert told.lower() in out.lower()
     _, out, _ = call("results", "show", FIRST, "--alone", "-v")
@@ -117,11 +115,6 @@ def test_csv_has_a_row_for_each_measurement_or_run_and_parquet_is_typed(call, tm
     assert out.splitlines()[0].split(",") == frame.columns
 
 
-def test_export_to_a_place_that_cannot_be_written_is_told(call):
-    code, _, err = call("results", "export", "-o", "/dev/null/x")
-    assert (code, "cannot write /dev/null/x" in err) == (2, True), err
-
-
 @pytest.mark.parametrize(
     ("arguments", "told"),
     [
@@ -137,8 +130,7 @@ def test_export_to_a_place_that_cannot_be_written_is_told(call):
 )
 def test_what_cannot_be_meant_ends_with_2_and_changes_nothing(call, stores, arguments, told):
     before = dump(stores[0])
-    code, _, err = call("results", *arguments)
-    assert (code, told in err) == (2, True), err
+    assert told in call.refused("results", *arguments)
     assert dump(stores[0]) == before
 
 
@@ -201,11 +193,9 @@ def test_a_run_that_goes_on_or_left_something_on_its_host_is_not_deleted(call, s
     plan = make_plan(("01ks8z6rj0aaaaaaaaaaaaaaa9",))
     save_plan(stores[0], plan, stores[1].url)
     begin_run(stores[0], plan.run_ids[0])
-    code, _, err = call("results", "delete", plan.run_ids[0], "--yes")
-    assert (code, "is running" in err) == (2, True), err
+    assert "is running" in call.refused("results", "delete", plan.run_ids[0], "--yes")
     create_lease(stores[0], Lease(lease_id=FIRST, provider="ssh", run_ids=RUN_IDS))
-    code, _, err = call("results", "delete", SECOND, "--yes")
-    assert (code, f"diskbench gc {FIRST}" in err) == (2, True), err
+    assert f"diskbench gc {FIRST}" in call.refused("results", "delete", SECOND, "--yes")
     release_lease(stores[0], FIRST)
     assert call("results", "delete", SECOND, "--yes")[0] == 0
 
@@ -231,8 +221,7 @@ def test_rebuild_ends_with_1_when_evidence_is_damaged(call, tmp_path):
 
 def test_import_prints_the_id_of_the_run(call, tmp_path, steps):
     (tmp_path / "theirs.json").write_bytes(steps[0][1]["fio.json"])
-    code, out, _ = call("results", "import", "theirs.json", "--label", "from=a friend")
-    assert code == 0
+    out = call.done("results", "import", "theirs.json", "--label", "from=a friend")
     _, shown, _ = call("results", "show", out.strip(), "--output", "json")
     [run] = json.loads(shown)["runs"]
     assert (run["imported"], run["labels"]) == (True, {"from": "a friend"})

@@ -20,17 +20,10 @@ from diskbench.store.leases import Lease, create_lease, release_lease
 pytestmark = pytest.mark.slow  # an emulated cloud rents first
 
 DISK = DiskSpec(type="standard", size_gib=20)
-RENTAL = Rental(
-    scope=Scope(provider="aws", region="us-east-1"),
-    spec=RentSpec(),
-    offer="m5.large in us-east-1a with standard of 20 GiB",
-    disk=DISK,
-    hourly_usd=0.1,
-    prices=(
-        machine_part(SHIPPED, "aws", "m5.large", "us-east-1"),
-        disk_part(SHIPPED, "aws", DISK, "us-east-1"),
-    ),
-)
+MACHINE = machine_part(SHIPPED, "aws", "m5.large", "us-east-1")
+PRICES = (MACHINE, disk_part(SHIPPED, "aws", DISK, "us-east-1"))
+SOLD = {"offer": "an m5.large", "disk": DISK, "hourly_usd": 0.1, "prices": PRICES}
+RENTAL = Rental(scope=Scope(provider="aws", region="us-east-1"), spec=RentSpec(), **SOLD)
 
 
 @pytest.fixture
@@ -62,12 +55,8 @@ def test_a_trial_that_was_given_back_says_what_it_cost_in_words_and_data(databas
     rent(database, given_back=True)
     told = shown_cost(capfd)
     # 64 writes and 64 reads of 4 KiB: the two steps of the plan
-    assert told is not None
-    assert re.fullmatch(
-        r"\$[\d.,]+ \(.* at \$0\.0974/h, \$0\.0000 for 128 transactions\); "
-        "emulated: nothing was paid",
-        told,
-    ), told
+    words = r"\$[\d.,]+ \(.* at \$0\.0974/h, \$0\.0000 for 128 transactions\); emulated: nothing "
+    assert re.fullmatch(f"{words}was paid", told or ""), told
     assert main.main(["results", "show", "last", "--output", "json"]) == 0
     document = json.loads(capfd.readouterr().out)
     jsonschema.validate(document, results_schema())
@@ -77,12 +66,7 @@ def test_a_trial_that_was_given_back_says_what_it_cost_in_words_and_data(databas
     assert cost["total_usd"] == cost["known_usd"] > 0
 
 
-def test_one_that_is_still_rented_says_so_far(database, capfd):
-    rent(database, given_back=False)
-    told = shown_cost(capfd)
-    assert told is not None
-    assert " so far (" in told
-
-
-def test_without_a_lease_nothing_is_said(database, capfd):  # noqa: ARG001 - it is shown
+def test_without_a_lease_nothing_is_said_and_of_one_that_is_still_rented_so_far(database, capfd):
     assert shown_cost(capfd) is None
+    rent(database, given_back=False)
+    assert " so far (" in (shown_cost(capfd) or "")

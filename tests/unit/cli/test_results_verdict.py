@@ -42,10 +42,26 @@ def log(path, series, **factors):
         (path / f"disk_{kind}.1.log").write_text("".join(rows))
 
 
-def test_a_log_of_an_hour_is_judged_phase_by_phase(tmp_path, diskbench):
-    log(tmp_path, bucket(900_000, 3000, 100, 900, Noise(sd=0.0), seed=1), iops=1, bw=4)
-    diskbench("results", "import", "disk_iops.1.log", "disk_bw.1.log", "--as-disk", "aws:gp2:20")
-    [found] = verdicts(json.loads(diskbench("results", "show", "--output", "json")), "disk")
+@pytest.fixture
+def judged(tmp_path, diskbench):
+    """Imports a series as fio's logs of these kinds, with options; returns its verdict."""
+
+    def judge(series, *options, asked=(), **factors):
+        log(tmp_path, series, **factors)
+        diskbench("results", "import", *(f"disk_{kind}.1.log" for kind in factors), *options)
+        shown = json.loads(diskbench("results", "show", "last", *asked, "--output", "json"))
+        [found] = verdicts(shown, "disk")
+        return found
+
+    return judge
+
+
+GP2 = ("--as-disk", "aws:gp2:20")
+
+
+def test_a_log_of_an_hour_is_judged_phase_by_phase(judged):
+    series = bucket(900_000, 3000, 100, 900, Noise(sd=0.0), seed=1)
+    found = judged(series, *GP2, iops=1, bw=4)
     burst, baseline = found["stretches"]
     assert (burst["kind"], burst["limiter"]["name"]) == ("burst", "disk-iops")
     assert (baseline["kind"], baseline["limiter"]["name"]) == ("baseline", "credit")
@@ -72,36 +88,26 @@ def test_the_report_holds_an_imported_run_against_its_disk_too(tmp_path, diskben
         assert f">{words}</" in page, words
 
 
-def test_a_log_of_latencies_alone_gives_no_figure_to_trust(tmp_path, diskbench):
-    lines = (f"{1000 * second}, 400000, 0, 0, 0\n" for second in range(1, 90))
-    (tmp_path / "disk_clat.1.log").write_text("".join(lines))
-    diskbench("results", "import", "disk_clat.1.log")
-    [found] = verdicts(json.loads(diskbench("results", "show", "--output", "json")), "disk")
+def test_a_log_of_latencies_alone_gives_no_figure_to_trust(judged):
+    found = judged([400_000.0] * 89, clat=1)
     assert found["stretches"][0]["iops"] is None
     assert (found["trust"], [one["code"] for one in found["reasons"]]) == ("with care", ["no-rate"])
 
 
-def test_a_disk_found_at_its_baseline_is_not_held_against_a_burst(tmp_path, diskbench):
-    log(tmp_path, flat(100, 500, Noise(sd=0.02), seed=1), iops=1)
-    diskbench("results", "import", "disk_iops.1.log")
-    asked = ("--as-disk", "aws:gp2:20", "--output", "json")
-    [found] = verdicts(json.loads(diskbench("results", "show", "last", *asked)), "disk")
+def test_a_disk_at_its_baseline_is_not_held_against_a_burst_and_one_that_ends_in_it_is_burst_only(
+    judged,
+):
+    found = judged(flat(100, 500, Noise(sd=0.02), seed=1), asked=GP2, iops=1)
     assert found["stretches"][0]["promised"]["iops"] == 100
     assert found["stretches"][0]["limiter"]["name"] == "disk-iops"
 
-
-def test_a_log_that_ends_before_the_credit_does_is_burst_only(tmp_path, diskbench):
-    log(tmp_path, flat(3000, 500, Noise(sd=0.02), seed=1), iops=1, bw=4)
-    diskbench("results", "import", "disk_iops.1.log", "disk_bw.1.log", "--as-disk", "aws:gp2:20")
-    [found] = verdicts(json.loads(diskbench("results", "show", "--output", "json")), "disk")
+    found = judged(flat(3000, 500, Noise(sd=0.02), seed=1), *GP2, iops=1, bw=4)
     assert found["stretches"][0]["kind"] == "burst"
     assert [one["code"] for one in found["reasons"]] == ["burst-only"]
 
 
-def test_the_word_of_an_owner_stands_where_no_catalogue_knows_the_disk(tmp_path, diskbench):
-    log(tmp_path, flat(4900, 500, Noise(sd=0.02), seed=1), iops=1)
-    diskbench("results", "import", "disk_iops.1.log", "--promise", "iops=5000")
-    [found] = verdicts(json.loads(diskbench("results", "show", "--output", "json")), "disk")
+def test_the_word_of_an_owner_stands_where_no_catalogue_knows_the_disk(judged):
+    found = judged(flat(4900, 500, Noise(sd=0.02), seed=1), "--promise", "iops=5000", iops=1)
     assert found["stretches"][0]["promised"]["source"] == "--promise"
     assert found["stretches"][0]["limiter"]["name"] == "disk-iops"
 

@@ -71,18 +71,17 @@ def rows(out):
 
 
 def test_rows_and_steps_and_exports_have_no_date(call, taken, tmp_path):
-    code, out, _ = call("results", "list", "--output", "json")
-    assert code == 0
+    out = call.done("results", "list", "--output", "json")
     runs = {run["run_id"]: run for run in json.loads(out)["runs"]}
     for name in UNDATED:
         run = runs[taken[name]]
         assert [run[key] for key in ("measured_at", "started_at", "finished_at")] == [None] * 3
     assert runs[taken["bonnie-dated.json"]]["measured_at"].startswith("2018-02-14T20:14:00.5")
     assert runs[taken["dated.json"]]["measured_at"]
-    code, out, _ = call("results", "show", taken["bonnie-undated.json"], "--output", "json")
+    _, out, _ = call("results", "show", taken["bonnie-undated.json"], "--output", "json")
     (shown,) = json.loads(out)["runs"]
     assert {step["started_at"] for step in shown["steps"]} == {None}
-    code, out, _ = call("results", "export")
+    _, out, _ = call("results", "export")
     assert {
         row["measured_at"] for row in rows(out).values() if row["run_id"] in undated(taken)
     } == {""}
@@ -155,8 +154,7 @@ def test_regressions_leave_them_out_by_name(call, tmp_path):
         connection.execute(run.update().where(run.c.trial_id == trial).values(measured_at=None))
     assert find_runs(database)[-1].trial_id == trial
     database.dispose()
-    code, out, _ = call("regressions", "--output", "json")
-    assert code == 0
+    out = call.done("regressions", "--output", "json")
     found = json.loads(out)
     assert (found["undated"], len(found["histories"][0]["points"])) == ([trial], 8)
     _, out, _ = call("regressions")

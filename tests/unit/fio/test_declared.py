@@ -1,11 +1,11 @@
 """What a job file declares is what fio runs: one parser, every [global…], every alias."""
 
 import json
-import subprocess
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from tests.rigs.plans import call_fio
 
 from diskbench.fio.audit import audit_output, block_sizes
 from diskbench.fio.declared import block_bytes, declared, iodepth, is_set, options_of
@@ -32,16 +32,11 @@ def test_every_alias_is_its_first_name_in_a_job_file_and_in_fios_json(alias, val
     assert options_of(job, output, {})[name] == value
 
 
-@pytest.mark.parametrize(
-    ("lines", "direct"),
-    [
-        ("buffered=0", True), ("buffered=1", False), ("buffered", False),
-        ("direct=1\nbuffered=1", False), ("buffered=1\ndirect=1", True), ("direct", True),
-        ("", False),
-    ],
-)  # fmt: skip
-def test_buffered_is_the_inverse_of_direct_and_the_last_one_counts(lines, direct):
-    assert is_set(declared(f"[j]\nrw=read\n{lines}\n")["j"], "direct") is direct
+def test_buffered_is_the_inverse_of_direct_and_the_last_one_counts():
+    direct = ("buffered=0", "direct", "buffered=1\ndirect=1")
+    for lines in (*direct, "", "buffered", "buffered=1", "direct=1\nbuffered=1"):
+        options = declared(f"[j]\nrw=read\n{lines}\n")["j"]
+        assert is_set(options, "direct") is (lines in direct), lines
 
 
 @pytest.mark.parametrize("text", ["", "\n", "[global]\nbs=4k\n", "bs=4k\n", "[j\nbs=4k\n"])
@@ -55,12 +50,11 @@ NOT_IN_EVERY_FIO = {"log_max_value", "ss_interval", "start_delay"}
 
 @pytest.mark.slow
 @pytest.mark.parametrize("alias", sorted(ALIASES))
-def test_fio_takes_an_alias_for_the_same_option(alias):
+def test_fio_takes_an_alias_for_the_same_option(alias, tmp_path):
     """fio's own word: its help of both names is the same but for the name."""
-    shown = [
-        subprocess.run(["fio", f"--cmdhelp={name}"], capture_output=True, text=True).stdout
-        for name in (alias, ALIASES[alias])
-    ]
+    names = (alias, ALIASES[alias])
+    helped = (call_fio(f"--cmdhelp={name}", at=tmp_path, check=False) for name in names)
+    shown = [done.stdout.decode() for done in helped]
     if alias in NOT_IN_EVERY_FIO:
         return
     assert f"alias: {alias}\n" in shown[0]

@@ -1,11 +1,11 @@
 """The guard: nothing but the target, and of a directory nothing that needs a whole device."""
 
 import json
-import subprocess
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from tests.rigs.plans import call_fio
 
 from diskbench.errors import ProfileError, TargetRefused
 from diskbench.fio.guard import ENGINES, OURS, check, harmless
@@ -144,10 +144,15 @@ def test_no_value_of_a_path_option_escapes(value, key):
     assert parse(write(file))[0].options[0].value == kept
 
 
-def test_a_section_named_by_dots_cannot_climb_out_through_a_file_name_format():
+def test_a_section_named_by_dots_cannot_climb_out_and_a_global_one_counts_for_each_job():
     text = "[.]\nrw=write\nsize=1m\nfilename_format=.$jobname/.$jobname/victim.$filenum\n"
     with pytest.raises(ProfileError):
         check(parse(text), FioTarget(kind="directory", path="/mnt/disk"))
+    file = parse("[global]\nrw=randtrim\n[a]\nsize=1m\n[b]\nsize=1m\nrw=read\n")
+    with pytest.raises(ProfileError) as caught:
+        check(file, DIRECTORY)
+    assert "[a]" in caught.value.message
+    assert "[b]" not in caught.value.message
 
 
 NAMES = ["a/b", "read 50/50", "a[1]", "read [qd=1] (4k)", "[x]", "a]b", "50%:50%"]
@@ -160,10 +165,7 @@ def test_a_name_that_fio_takes_passes_and_its_files_stay_inside(name, line, tmp_
     text = line.format(name) + "rw=write\nsize=4k\n"
     check(parse(text), DIRECTORY)
     (tmp_path / "inside").mkdir()
-    done = subprocess.run(
-        ["fio", "--output-format=json", "-"], input=text, cwd=tmp_path / "inside", check=True,
-        text=True, capture_output=True, start_new_session=True,
-    )  # fmt: skip
+    done = call_fio("--output-format=json", "-", at=tmp_path / "inside", told=text)
     assert json.loads(done.stdout)["jobs"][0]["jobname"] == name
     assert [found.name for found in tmp_path.iterdir()] == ["inside"]
 
@@ -186,14 +188,6 @@ def test_what_needs_a_whole_device_runs_on_one_and_is_refused_on_a_directory(bod
         check(file, DIRECTORY)
 
 
-def test_what_a_global_section_says_counts_for_each_job():
-    file = parse("[global]\nrw=randtrim\n[a]\nsize=1m\n[b]\nsize=1m\nrw=read\n")
-    with pytest.raises(ProfileError) as caught:
-        check(file, DIRECTORY)
-    assert "[a]" in caught.value.message
-    assert "[b]" not in caught.value.message
-
-
 @pytest.mark.slow
 @pytest.mark.parametrize(
     ("options", "works"),
@@ -206,8 +200,6 @@ def test_what_a_global_section_says_counts_for_each_job():
     ],
 )
 def test_the_real_fio_agrees_about_files(options, works, tmp_path):
-    done = subprocess.run(
-        ["fio", "--name=a", "--size=1m", "--bs=64k", f"--directory={tmp_path}", *options],
-        capture_output=True, text=True, check=False, start_new_session=True, cwd=tmp_path,
-    )  # fmt: skip
+    words = ("--name=a", "--size=1m", "--bs=64k", f"--directory={tmp_path}", *options)
+    done = call_fio(*words, at=tmp_path, check=False)
     assert (done.returncode == 0) == works

@@ -1,13 +1,12 @@
 """Job files are read as fio reads them, with their variables replaced, and command lines of fio are
 job files."""
 
-import subprocess
 from pathlib import Path
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from tests.rigs.plans import machine
+from tests.rigs.plans import call_fio, machine
 
 from diskbench.errors import InvalidValue, ProfileError
 from diskbench.fio.command_line import is_command, job_file
@@ -34,9 +33,11 @@ def without_lines(file: Sections) -> list[tuple[str, list[tuple[str, str | None]
 
 @pytest.mark.slow
 @given(SECTIONS)
-def test_what_is_written_is_read_again(sections):
+def test_what_is_written_is_read_again_and_groups_hold_every_job_once_and_in_order(sections):
     sections = (*sections, Section(name="last", options=(JobOption(key="rw", value="read"),)))
     assert without_lines(parse(write(sections))) == without_lines(sections)
+    split = [job.name for group in groups(sections) for job in jobs(group)]
+    assert split == [job.name for job in jobs(sections)]
 
 
 @given(st.text())
@@ -48,14 +49,6 @@ def test_any_text_is_parsed_or_refused_by_name(text):
     assert parse(write(parsed)) is not None
 
 
-@pytest.mark.slow
-@given(SECTIONS)
-def test_groups_hold_every_job_once_and_in_order(sections):
-    file = (*sections, Section(name="last"))
-    split = [job.name for group in groups(file) for job in jobs(group)]
-    assert split == [job.name for job in jobs(file)]
-
-
 def test_comments_end_a_line_and_a_global_section_applies_only_to_jobs_after_it():
     file = parse("; first\n# second\n[a] ; name\nbs=4k ; small\nrw=read # reads\nthread\n")
     assert without_lines(file) == [("a", [("bs", "4k"), ("rw", "read"), ("thread", None)])]
@@ -63,24 +56,16 @@ def test_comments_end_a_line_and_a_global_section_applies_only_to_jobs_after_it(
     assert [job.get("bs") for job in jobs(file)] == [None, "8k", "16k"]
 
 
-@pytest.mark.parametrize(
-    ("text", "names"),
-    [
-        ("[a]\n[b]\n[c]\nwait_for_previous\n[d]\nstonewall=0", [["a", "b"], ["c", "d"]]),
-        ("[global]\nstonewall\n[a]\n[b]\nstonewall=0\n[c]\n", [["a", "b"], ["c"]]),
-    ],
-    ids=["stonewall and its alias begin a group", "one in global is of all that keep it"],
-)
-def test_groups_begin_at_a_stonewall(text, names):
-    assert [[job.name for job in jobs(group)] for group in groups(parse(text))] == names
+def test_groups_begin_at_a_stonewall_or_its_alias_and_one_in_global_is_of_all_that_keep_it():
+    texts = {"[a]\n[b]\n[c]\nwait_for_previous\n[d]\nstonewall=0": ["ab", "cd"]}
+    texts["[global]\nstonewall\n[a]\n[b]\nstonewall=0\n[c]\n"] = ["ab", "c"]
+    for text, names in texts.items():
+        assert ["".join(job.name for job in jobs(each)) for each in groups(parse(text))] == names
 
 
 def test_a_group_keeps_the_globals_before_it_and_waits_for_no_job_of_an_earlier_one():
-    file = parse(
-        "[global]\nbs=4k\n[a]\nrw=read\n[global]\nbs=8k\n[b]\nstonewall\nrw=read\n"
-        "[global]\nbs=16k\n[c]\nrw=read"
-    )
-    first, second = groups(file)
+    text = "[global]\nbs=4k\n[a]\nrw=read\n[global]\nbs=8k\n[b]\nstonewall\nrw=read\n"
+    first, second = groups(parse(f"{text}[global]\nbs=16k\n[c]\nrw=read"))
     assert [job.get("bs") for job in jobs(first)] == ["4k"]
     assert [job.get("bs") for job in jobs(second)] == ["8k", "16k"]
     assert "bs=16k" not in write(first)
@@ -121,18 +106,13 @@ def test_fio_forms_the_same_groups(tmp_path: Path):
         "[global]\nstonewall=1\n[d]\n[e]\nwait_for_previous=0\n"
     )
     (tmp_path / "job.fio").write_text(text)
-    done = subprocess.run(
-        ["fio", "job.fio"], cwd=tmp_path, start_new_session=True, capture_output=True, text=True,
-        timeout=240, check=True,
-    )  # fmt: skip
-    found = [line.split(":")[0] for line in done.stdout.splitlines() if "(groupid=" in line]
-    ids = [line.split("groupid=")[1][0] for line in done.stdout.splitlines() if "(groupid" in line]
-    ours = [
-        (job.name, str(index))
-        for index, group in enumerate(groups(parse(text)))
-        for job in jobs(group)
-        for _ in range(int(job.get("numjobs") or 1))
-    ]
+    lines = call_fio("job.fio", at=tmp_path).stdout.decode().splitlines()
+    found = [line.split(":")[0] for line in lines if "(groupid=" in line]
+    ids = [line.split("groupid=")[1][0] for line in lines if "(groupid" in line]
+    ours = []
+    for index, group in enumerate(groups(parse(text))):
+        for job in jobs(group):
+            ours += [(job.name, str(index))] * int(job.get("numjobs") or 1)
     assert list(zip(found, ids, strict=True)) == ours
 
 
@@ -152,13 +132,15 @@ def test_a_variable_is_a_parameter_of_the_job_file_and_named_without_a_value():
     assert "--set SIZE=VALUE --set DIR=VALUE" in (caught.value.advice or "")
 
 
-def test_the_environment_gives_defaults_that_set_replaces_and_no_template():
+def test_the_environment_gives_defaults_that_set_replaces_no_template_and_no_other_option():
     profile = with_environment(parse_profile(JOB, name="job"), {"SIZE": "2g", "DIR": "d", "X": "y"})
     assert "size=2g" in render(profile, {}, *HERE)[0]
     assert "size=1m" in render(profile, {"SIZE": "1m"}, *HERE)[0]
     profile = with_environment(parse_profile(JOB, name="job"), {"SIZE": "{{ 2 }}", "DIR": "d"})
     with pytest.raises(InvalidValue, match="SIZE"):
         render(profile, {}, *HERE)
+    with pytest.raises(InvalidValue):
+        render(parse_profile("[a]\nrw=${RW}\n", name="j"), {"RW": "read\nexec_prerun=id"}, *HERE)
 
 
 @pytest.mark.parametrize(
@@ -170,12 +152,6 @@ def test_a_variable_that_names_a_secret_is_refused_without_its_value(name):
         with_environment(profile, {name: "hunter2"})
     assert name in caught.value.message
     assert "hunter2" not in str(caught.value)
-
-
-def test_a_value_cannot_bring_another_option():
-    profile = parse_profile("[a]\nrw=${RW}\n", name="job")
-    with pytest.raises(InvalidValue):
-        render(profile, {"RW": "read\nexec_prerun=id"}, *HERE)
 
 
 # --- Command lines
@@ -208,20 +184,14 @@ def test_a_command_is_a_job(line):
 
 def test_options_before_the_first_name_are_of_all_jobs_of_a_command_and_of_no_other():
     line = "fio --bs=4k --name=a --rw=read --name=global --size=1m --name=b --group_reporting"
-    assert options(line) == [
-        ("a", {"bs": "4k", "rw": "read"}),
-        ("b", {"bs": "4k", "size": "1m", "group_reporting": None}),
-    ]
-    file = parse(
-        job_file("fio --bs=4k --name=a --rw=read\nfio --name=b --rw=write && fio --name=c")
-    )
+    b = {"bs": "4k", "size": "1m", "group_reporting": None}
+    assert options(line) == [("a", {"bs": "4k", "rw": "read"}), ("b", b)]
+    commands = "fio --bs=4k --name=a --rw=read\nfio --name=b --rw=write && fio --name=c"
+    file = parse(job_file(commands))
     assert [job.name for group in groups(file) for job in jobs(group)] == ["a", "b", "c"]
     assert [job.get("bs") for job in jobs(file)] == ["4k", None, None]
-
-
-def test_a_placeholder_is_a_name_and_not_a_redirection():
-    line = "fio --name=a --filename=/dev/<device>"
-    assert options(line) == [("a", {"filename": "/dev/device"})]
+    placeholder = "fio --name=a --filename=/dev/<device>"  # and no redirection
+    assert options(placeholder) == [("a", {"filename": "/dev/device"})]
 
 
 @pytest.mark.parametrize(
@@ -259,11 +229,8 @@ def test_any_text_after_fio_is_a_job_file_or_refused(text):
 @pytest.mark.slow
 @pytest.mark.parametrize("name", ["azure-readwrite.ini", "aws-mix.cfg"])
 def test_the_command_that_fio_makes_of_a_job_file_is_that_job_file_again(name):
-    done = subprocess.run(
-        ["fio", "--showcmd", str(GUIDES / name)],
-        check=True, capture_output=True, text=True, start_new_session=True,
-    )  # fmt: skip
-    (command,) = [line for line in done.stdout.splitlines() if line.startswith("fio ")]
+    shown = call_fio("--showcmd", name, at=GUIDES).stdout.decode()
+    (command,) = [line for line in shown.splitlines() if line.startswith("fio ")]
     ours = [(job, set(found.items())) for job, found in options(command)]
     for (job, found), written in zip(ours, jobs(parse((GUIDES / name).read_text())), strict=True):
         assert job == written.name

@@ -1,13 +1,12 @@
 """Numbers and arithmetic in a job file mean what fio takes them for."""
 
-import subprocess
 import tempfile
 from pathlib import Path
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from tests.rigs.plans import built
+from tests.rigs.plans import built, call_fio
 
 from diskbench.errors import ProfileError
 from diskbench.fio import numbers
@@ -27,10 +26,7 @@ def fio(job: str, directory: Path) -> dict[str, int]:
         "[global]\nioengine=psync\nrw=write\nfallocate=truncate\ncreate_only=1\n"
         f"directory={directory}/w\nbs=1\n[x]\n{job}\n"
     )
-    subprocess.run(
-        ["fio", "job.fio"], cwd=directory, start_new_session=True, capture_output=True, check=False,
-        timeout=240,
-    )  # fmt: skip
+    call_fio("job.fio", at=directory, check=False)
     sizes = {p.name: p.stat().st_size for p in (directory / "w").iterdir()}
     for path in (directory / "w").iterdir():
         path.unlink()
@@ -56,25 +52,18 @@ def test_sizes_are_what_fio_makes_of_them(tmp_path):
     assert fio_reads(SIZES, tmp_path) == {text: numbers.bytes_of(text) for text in SIZES}
 
 
+UNITS = st.tuples(st.sampled_from("kKmMgG"), st.sampled_from(["", "b", "i", "iB"])).map("".join)
+TEXTS = st.one_of(
+    st.integers(1, 2**40).map(str),
+    st.integers(1, 2**40).map(hex),
+    st.builds("{}{}".format, st.integers(1, 900), UNITS),
+    st.text("0123456789xkmgibe.+-%zZ_", min_size=1, max_size=6),
+).filter(lambda text: 0 < (numbers.bytes_of(text) or 0) <= 2**41)
+
+
 @pytest.mark.slow
 @settings(max_examples=5, deadline=None)
-@given(
-    st.lists(
-        st.one_of(
-            st.integers(1, 2**40).map(str),
-            st.integers(1, 2**40).map(hex),
-            st.tuples(
-                st.integers(1, 900),
-                st.sampled_from("kKmMgG"),
-                st.sampled_from(["", "b", "i", "iB"]),
-            ).map(lambda parts: "".join(map(str, parts))),
-            st.text("0123456789xkmgibe.+-%zZ_", min_size=1, max_size=6),
-        ).filter(lambda text: 0 < (numbers.bytes_of(text) or 0) <= 2**41),
-        min_size=5,
-        max_size=30,
-        unique=True,
-    )
-)
+@given(st.lists(TEXTS, min_size=5, max_size=30, unique=True))
 def test_whatever_is_read_is_what_fio_reads(texts):
     with tempfile.TemporaryDirectory() as directory:
         assert fio_reads(texts, Path(directory)) == {text: numbers.bytes_of(text) for text in texts}
@@ -140,14 +129,8 @@ def test_the_forms_that_fio_documents_pass(line):
 @given(st.sampled_from(["size", "bs", "numjobs", "runtime", "filesize", "bssplit", "x"]), st.text())
 def test_no_text_breaks_the_reader(name, text):
     assert isinstance(numbers.unreadable(name, text), str | None)
-    for read in (
-        numbers.bytes_of,
-        numbers.count_of,
-        numbers.percent_of,
-        numbers.seconds_of,
-        numbers.range_of,
-    ):
-        assert read(text) is None or text.strip()[:1] in "+0123456789"
+    for read in ("bytes_of", "count_of", "percent_of", "seconds_of", "range_of"):
+        assert getattr(numbers, read)(text) is None or text.strip()[:1] in "+0123456789", read
     for option in ("bs", "bsrange", "bssplit"):
         assert all(size >= 0 for size in numbers.blocks_of(option, text) or ())
 
@@ -176,16 +159,11 @@ def test_the_space_counted_holds_all_that_fio_lays_out(body, tmp_path):
 DEVICE = FioTarget(kind="device", path="/dev/loop9", size_bytes=2**20, capacity_bytes=2**30)
 
 
-@pytest.mark.parametrize(
-    "body",
-    [
-        "size=8m\nfilesize=4k", "size=50%", "size=1m\noffset=1m",
-        "size=1m\nnumjobs=2\noffset_increment=1m",
-    ],
-)  # fmt: skip
-def test_a_device_is_used_no_further_than_the_user_allows(body):
-    with pytest.raises(ProfileError, match="--size"):
-        built(f"[x]\nrw=write\n{body}\n", DEVICE)
+def test_a_device_is_used_no_further_than_the_user_allows():
+    several = "size=1m\nnumjobs=2\noffset_increment=1m"
+    for body in ("size=8m\nfilesize=4k", "size=50%", "size=1m\noffset=1m", several):
+        with pytest.raises(ProfileError, match="--size"):
+            built(f"[x]\nrw=write\n{body}\n", DEVICE)
 
 
 @pytest.mark.parametrize("body", ["rw=write:8m", "rw=rw:1m", "rw=write\nzoneskip=1m\nzonesize=4k"])
@@ -207,11 +185,8 @@ def test_what_wraps_at_the_end_of_the_device_only_needs_the_whole_device(body):
 )  # fmt: skip
 def test_a_value_is_worked_out_as_its_author_wrote_it_or_stays_unread(text, value):
     assert numbers.evaluate(text) == value
-
-
-@pytest.mark.parametrize("text", ["4k", "10%", "4k-64k", "+4k", "$ncpus"])
-def test_fios_own_forms_are_not_arithmetic(text):
-    assert not numbers.is_arithmetic(text)
+    for own in ("4k", "10%", "4k-64k", "+4k", "$ncpus"):
+        assert not numbers.is_arithmetic(own), "a form of fio's"
 
 
 @given(st.text(alphabet="0123456789kmgt()+*/%^- ", max_size=40))

@@ -1,11 +1,11 @@
 """Which fio knows which option; every option has a class, and the page lists it."""
 
-import subprocess
 from collections import defaultdict
 from pathlib import Path
 
 import pytest
 from tests.rigs.golden import check_part
+from tests.rigs.plans import call_fio
 
 from diskbench.errors import ProfileError
 from diskbench.fio import options
@@ -35,13 +35,15 @@ def test_an_option_the_target_does_not_know_is_named_with_section_and_version(li
     assert needs in caught.value.advice
 
 
-def test_what_the_target_knows_passes_and_a_fio_older_than_the_oldest_is_refused():
+def test_what_the_target_knows_passes_and_an_older_fio_or_an_option_of_none_is_refused():
     sections = parse("[a]\nrw=read\nsync=dsync\nioengine=filestat\n")
     options.check_version(sections, "3.33", where="x")
     options.check_version(sections, None, where="x")
     options.check_version(sections, "3.24", where="x")
     with pytest.raises(ProfileError, match=r"3\.16"):
         options.check_version(parse("[a]\nrw=read\n"), "3.1", where="x")
+    with pytest.raises(ProfileError, match=r"no such option"):
+        check(parse("[a]\nrw=read\nbandwith_limit=1\n"), FioTarget(kind="device", path="/dev/x"))
 
 
 @pytest.mark.parametrize(
@@ -49,12 +51,6 @@ def test_what_the_target_knows_passes_and_a_fio_older_than_the_oldest_is_refused
 )
 def test_versions_are_numbers(text, version):
     assert options.parse_version(text) == version
-
-
-def test_the_table_reaches_342_and_stays_small():
-    table = options.option_versions()["options"]
-    assert table["ramp_size"] == "3.42"
-    assert len(table) < 100
 
 
 ROOT = Path(__file__).parents[3]
@@ -121,7 +117,10 @@ def table() -> str:
 def test_no_option_of_fio_is_without_a_class() -> None:
     assert len(listed()) > 350
     assert [name for name in listed() if option_class(name)[0] == "unknown"] == []
-    assert set(options.option_versions()["options"]) <= set(listed())
+    versions = options.option_versions()["options"]
+    assert versions["ramp_size"] == "3.42"
+    assert len(versions) < 100
+    assert set(versions) <= set(listed())
 
 
 def test_the_page_lists_every_option(request: pytest.FixtureRequest) -> None:
@@ -146,17 +145,10 @@ def test_what_is_refused_is_refused_with_its_reason_and_the_rest_is_ours_or_pass
             check(file, target)
 
 
-def test_an_option_of_no_fio_is_refused_in_a_sentence() -> None:
-    with pytest.raises(ProfileError, match=r"no such option"):
-        check(parse("[a]\nrw=read\nbandwith_limit=1\n"), FioTarget(kind="device", path="/dev/x"))
-
-
 @pytest.mark.slow
-def test_the_list_holds_every_option_of_the_installed_fio() -> None:
-    done = subprocess.run(
-        ["fio", "--cmdhelp=all"], check=True, capture_output=True, text=True, start_new_session=True
-    )
-    words = (line.split() for line in done.stdout.splitlines())
+def test_the_list_holds_every_option_of_the_installed_fio(tmp_path: Path) -> None:
+    done = call_fio("--cmdhelp=all", at=tmp_path)
+    words = (line.split() for line in done.stdout.decode().splitlines())
     names = {word[0] for word in words if len(word) > 1 and word[1] == ":"}
     assert len(names) > 150
     assert names - set(listed()) == set()

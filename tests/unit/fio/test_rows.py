@@ -4,13 +4,13 @@ which none is a short I/O."""
 import json
 import math
 import statistics
-import subprocess
 from dataclasses import replace
 from pathlib import Path
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from tests.rigs.plans import call_fio
 
 from diskbench.fio.histogram import QUANTILES, bucket_index, bucket_middle_ns, merge, value_at
 from diskbench.fio.output import parse_output
@@ -144,9 +144,7 @@ SAMPLES = st.lists(st.lists(st.floats(1, 1e9), min_size=1, max_size=30), min_siz
 
 @given(SAMPLES)
 def test_pooled_mean_and_deviation_are_those_of_all_samples_together(samples):
-    jobs = tuple(fake_job(index, values) for index, values in enumerate(samples))
-    output = FioOutput(where="x", version="fio-3.33", jobs=jobs, options={})
-    row = pick(measurements(output, run_id="r", step=step("")), scope="step")
+    row = pick(rows_of_jobs(map(fake_job, range(9), samples)), scope="step")
     together = [value for values in samples for value in values]
     assert row.lat_mean_ns == pytest.approx(statistics.fmean(together))
     wanted = statistics.stdev(together) if len(together) > 1 else 0.0
@@ -155,13 +153,16 @@ def test_pooled_mean_and_deviation_are_those_of_all_samples_together(samples):
 
 
 def fake_job(index, values, *, kind="lat", bins=None):
-    latency = ReportedLatency(
-        samples=len(values), min_ns=int(min(values)), max_ns=int(max(values)),
-        mean_ns=statistics.fmean(values),
-        stddev_ns=statistics.stdev(values) if len(values) > 1 else 0.0, bins=bins or {},
-    )  # fmt: skip
+    least, most, mean = int(min(values)), int(max(values)), statistics.fmean(values)
+    deviation = statistics.stdev(values) if len(values) > 1 else 0.0
+    latency = ReportedLatency(len(values), least, most, mean, deviation, bins=bins or {})
     stats = DirectionStats(ios=len(values), bytes=4096, runtime_ns=10**9, **{kind: latency})
     return FioJob(f"j{index}", index, group=0, error=0, options={}, directions={"read": stats})
+
+
+def rows_of_jobs(jobs):
+    output = FioOutput(where="x", version="fio-3.33", jobs=tuple(jobs), options={})
+    return measurements(output, run_id="r", step=step(job=""))
 
 
 @given(
@@ -169,17 +170,11 @@ def fake_job(index, values, *, kind="lat", bins=None):
     st.sampled_from(["lat", "clat"]),
 )
 def test_no_quantile_lies_beyond_the_exact_extremes(jobs, kind):
-    found = tuple(
-        fake_job(
-            index,
-            samples * 10,
-            kind=kind,
-            bins=merge({bucket_middle_ns(bucket_index(ns)): 1} for ns in samples * 10),
-        )
-        for index, samples in enumerate(jobs)
-    )
-    output = FioOutput(where="x", version="fio-3.33", jobs=found, options={})
-    for row in measurements(output, run_id="r", step=step(job="")):
+    def binned(index, samples):
+        bins = merge({bucket_middle_ns(bucket_index(ns)): 1} for ns in samples)
+        return fake_job(index, samples, kind=kind, bins=bins)
+
+    for row in rows_of_jobs(binned(index, samples * 10) for index, samples in enumerate(jobs)):
         low, high = getattr(row, f"{kind}_min_ns"), getattr(row, f"{kind}_max_ns")
         for name in QUANTILES:
             value = getattr(row, name)
@@ -192,10 +187,7 @@ def test_no_quantile_lies_beyond_the_exact_extremes(jobs, kind):
 def timed_by_fio(job, tmp_path):
     """The rows of a real run of fio."""
     (tmp_path / "job.fio").write_text(job)
-    done = subprocess.run(
-        ["fio", "--output-format=json+", "--lat_percentiles=1", "job.fio"],
-        cwd=tmp_path, start_new_session=True, capture_output=True, check=True,
-    )  # fmt: skip
+    done = call_fio("--output-format=json+", "--lat_percentiles=1", "job.fio", at=tmp_path)
     output = parse_output(done.stdout, where="fio.json")
     return measurements(output, run_id="01run", step=step(job))
 
@@ -230,13 +222,11 @@ def test_a_step_with_a_job_that_times_nothing_has_no_latency_of_all(off, tmp_pat
     assert together.ios == timed.ios + untimed.ios == 2048
 
 
-def test_where_one_job_has_no_total_latency_the_completion_latency_of_all_is_shown(tmp_path):
+def test_where_one_job_has_no_total_or_no_completion_latency_the_other_of_all_is_shown(tmp_path):
     together = pick(timed_by_fio(MIXED.format(off="disable_lat=1"), tmp_path), scope="step")
     assert together.lat_mean_ns is None
     assert (together.quantiles_of, together.clat_samples) == ("clat", 2048)
-
-
-def test_a_group_that_hides_an_untimed_member_shows_only_what_all_were_timed_for(tmp_path):
+    # A group that hides an untimed member shows only what all were timed for.
     job = MIXED.format(off="disable_clat=1").replace("size=4m", "size=4m\ngroup_reporting")
     for row in timed_by_fio(job, tmp_path):
         assert (row.ios, row.clat_mean_ns) == (2048, None)
@@ -247,10 +237,7 @@ def test_a_group_that_hides_an_untimed_member_shows_only_what_all_were_timed_for
 def test_a_few_ios_that_failed_untimed_take_no_latency_away(ios, shown):
     job = fake_job(0, [1000.0] * 1000)
     stats = replace(job.directions["read"], ios=ios)
-    output = FioOutput(
-        where="x", version="fio-3.33", jobs=(replace(job, directions={"read": stats}),), options={}
-    )
-    rows = measurements(output, run_id="r", step=step(""))
+    rows = rows_of_jobs([replace(job, directions={"read": stats})])
     assert {row.lat_mean_ns for row in rows} == {1000.0 if shown else None}
 
 
@@ -298,11 +285,7 @@ def stats(ios, short=0, lat=None):
 
 
 def timed(samples):
-    return (
-        ReportedLatency(samples=samples, min_ns=1, max_ns=2, mean_ns=1.5, stddev_ns=0.0)
-        if samples
-        else None
-    )
+    return ReportedLatency(samples, 1, 2, 1.5, 0.0) if samples else None
 
 
 @given(
@@ -310,12 +293,8 @@ def timed(samples):
     reads=st.integers(1000, 10**6),
 )  # fmt: skip
 def test_short_reads_beside_syncs_stay_short_reads(fsyncs, datasyncs, short_reads, reads):
-    counted = count_syncs(
-        {
-            "read": stats(reads, short_reads + datasyncs),
-            "sync": stats(fsyncs, lat=timed(fsyncs + datasyncs)),
-        }
-    )
+    read, sync = stats(reads, short_reads + datasyncs), stats(fsyncs, lat=timed(fsyncs + datasyncs))
+    counted = count_syncs({"read": read, "sync": sync})
     assert (counted["read"].short_ios, counted["sync"].ios) == (short_reads, fsyncs + datasyncs)
 
 

@@ -2,11 +2,10 @@
 
 import json
 import re
-import subprocess
 from pathlib import Path
 
 import pytest
-from tests.rigs.plans import machine
+from tests.rigs.plans import call_fio, machine
 
 from diskbench.fio.jobfile import jobs, parse
 from diskbench.fio.offered import stand_in
@@ -56,12 +55,8 @@ def test_fio_accepts_each_step(name, tmp_path: Path):
     for step in steps:
         files.append(f"{step.index}.fio")
         (tmp_path / files[-1]).write_text(stand_in(step).job)
-    done = subprocess.run(
-        ["fio", "--parse-only", *files], cwd=tmp_path, capture_output=True, text=True, timeout=240,
-        check=False,
-    )  # fmt: skip
-    assert done.returncode == 0, done.stderr
-    assert done.stderr == ""
+    done = call_fio("--parse-only", *files, at=tmp_path, check=False)
+    assert (done.returncode, done.stderr) == (0, b"")
 
 
 @pytest.mark.parametrize("name", sorted(set(shipped_names()) - {"first-touch"}))
@@ -148,12 +143,10 @@ def test_it_really_runs(name, tmp_path: Path):
         directory.mkdir()
         # That it runs and logs is seen in half a second; a profile knows whole ones.
         (directory / "job.fio").write_text(re.sub("(?m)^runtime=1$", SHORT, stand_in(step).job))
-        done = subprocess.run(
-            ["fio", "--output-format=json+", "--eta=never", "job.fio"], cwd=directory,
-            start_new_session=True, capture_output=True, text=True, timeout=240, check=False,
-        )  # fmt: skip
+        words = ("--output-format=json+", "--eta=never", "job.fio")
+        done = call_fio(*words, at=directory, check=False)
         assert done.returncode == 0, done.stderr
-        document = json.loads(done.stdout[done.stdout.index("{") :])
+        document = json.loads(done.stdout[done.stdout.index(b"{") :])
         assert sum(j[d]["total_ios"] for j in document["jobs"] for d in ("read", "write")) > 0
         assert all(j["error"] == 0 for j in document["jobs"])
         assert list(directory.glob("fio_bw.*.log"))

@@ -62,13 +62,10 @@ def test_an_old_fio_gets_no_options_it_would_misread():
     assert job(new).get("slat_percentiles") == "1"
 
 
-def test_roles_and_page_cache_come_from_the_front_matter():
+def test_roles_page_cache_and_a_loop_around_a_step_come_from_the_front_matter():
     (a, b), _ = build(TWO, matter="roles: {a: fill}\npage_cache: keep\ndrop_caches_every_s: 3\n")
     assert (a.role, b.role) == ("fill", "measure")
     assert (b.page_cache, b.drop_caches_every_s) == ("keep", 3)
-
-
-def test_a_loop_begins_after_the_fill_or_where_it_says_around_a_step_that_there_is():
     loop = build(TWO, matter="roles: {a: fill}\nloop: {tracked: b, direction: read}\n")[1]
     assert (loop.first, loop.tracked, loop.max_rounds) == (1, "b", 25)
     assert build(TWO, matter="loop: {first: a, tracked: b, direction: read}\n")[1].first == 0
@@ -150,9 +147,6 @@ def test_every_stage_tells_its_mistakes_in_their_order_for_the_fio_of_the_host()
         assert part in message
     assert len(found(BAD, "3.42")) == len(found(BAD)) - 1
     assert found("[a]\nsize=1m\n") == found("[a]\nrw=read\nfilename=/dev/sdb\nsize=1m\n") == ()
-
-
-def test_all_lines_that_cannot_be_read_are_named():
     with pytest.raises(ProfileError) as caught:
         parse("size=1\n[x\n[a]\n=1\nrw=read\n")
     for line in (1, 2, 4):

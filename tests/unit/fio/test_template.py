@@ -31,18 +31,15 @@ SIZE = """parameters:
 
 @pytest.mark.slow
 def test_defaults_are_worked_out_from_host_and_target():
-    text, parameters = render(
-        profile("{{ size }} {{ runtime }} {{ workers }}", SIZE), {}, FACTS, TARGET
-    )
+    mine = profile("{{ size }} {{ runtime }} {{ workers }}", SIZE)
+    text, parameters = render(mine, {}, FACTS, TARGET)
     assert text == f"{4 << 30} 300 8"
     assert parameters == {"size": 4 << 30, "runtime": 300, "workers": 8}
 
 
 def test_set_replaces_a_default_as_its_kind_and_an_unknown_parameter_lists_the_known_ones():
-    overrides = {"size": "64k", "runtime": "1m"}
-    assert (
-        render(profile("{{ size }} {{ runtime }}", SIZE), overrides, FACTS, TARGET)[0] == "65536 60"
-    )
+    mine, overrides = profile("{{ size }} {{ runtime }}", SIZE), {"size": "64k", "runtime": "1m"}
+    assert render(mine, overrides, FACTS, TARGET)[0] == "65536 60"
     with pytest.raises(UnknownName) as caught:
         render(profile("", SIZE), {"runtme": "1"}, FACTS, TARGET)
     assert caught.value.message == "'runtme' is not a valid parameter of profile 'mine'"
@@ -65,16 +62,11 @@ def test_a_bound_is_told_in_the_unit_that_is_typed(kind, bound, text, told):
     assert told in caught.value.advice
 
 
-@pytest.mark.parametrize(
-    ("key", "value"),
-    [
-        ("size", "many"), ("size", "0"), ("size", "-1"), ("runtime", "0"), ("runtime", "2h"),
-        ("runtime", "soon"), ("workers", "1.5"), ("workers", "x"),
-    ],
-)  # fmt: skip
-def test_a_value_out_of_kind_or_range_is_named(key, value):
-    with pytest.raises(InvalidValue, match=key):
-        render(profile("", SIZE), {key: value}, FACTS, TARGET)
+def test_a_value_out_of_kind_or_range_is_named():
+    wrong = {"size": ("many", "0", "-1"), "runtime": ("0", "2h", "soon"), "workers": ("1.5", "x")}
+    for key, value in ((key, value) for key, values in wrong.items() for value in values):
+        with pytest.raises(InvalidValue, match=key):
+            render(profile("", SIZE), {key: value}, FACTS, TARGET)
 
 
 @given(st.text(alphabet=st.characters(codec="utf-8"), max_size=30))
@@ -99,43 +91,27 @@ def test_a_value_cannot_inject_an_option_and_a_float_is_a_number(kind, value):
         read_value(Parameter(name="p", default="", help="h", kind=kind), value)
 
 
-@pytest.mark.parametrize(
-    "body",
-    [
-        "{% if %}", "{{ 1 // 0 }}", "{{ ''.__class__.__mro__ }}", "{{ host.nothing }}",
-        "{% include 'x' %}",
-    ],
-)  # fmt: skip
+PRYING = ("{{ ''.__class__.__mro__ }}", "{{ host.nothing }}", "{% include 'x' %}")
+
+
+@pytest.mark.parametrize("body", ["{% if %}", "{{ 1 // 0 }}", *PRYING])
 def test_a_wrong_or_prying_template_is_refused(body):
     with pytest.raises(ProfileError):
         render(profile(body), {}, FACTS, TARGET)
 
 
-def test_a_plain_job_file_is_not_expanded():
-    text = "[a]\nrw=read\ndescription={{ x }}\n"
-    assert render(parse_profile(text, name="plain"), {}, FACTS, TARGET)[0] == text
+def test_the_best_engine_of_the_target_is_offered():
+    best = {("psync", "io_uring"): "io_uring", (): "libaio", ("psync",): "psync"}
+    for engines, chosen in best.items():
+        facts = FACTS.model_copy(update={"fio_engines": engines})
+        assert render(profile("{{ engine }}"), {}, facts, TARGET)[0] == chosen
 
 
-@pytest.mark.parametrize(
-    ("engines", "chosen"),
-    [(("psync", "io_uring"), "io_uring"), ((), "libaio"), (("psync",), "psync")],
-)
-def test_the_best_engine_of_the_target_is_offered(engines, chosen):
-    facts = FACTS.model_copy(update={"fio_engines": engines})
-    assert render(profile("{{ engine }}"), {}, facts, TARGET)[0] == chosen
-
-
-@pytest.mark.parametrize(
-    ("model", "local"),
-    [
-        (None, True),
-        ("Amazon Elastic Block Store", False),
-        ("Amazon EC2 NVMe Instance Storage", True),
-    ],
-)
-def test_local_nvme_is_told_from_network_nvme(model, local):
-    disk = DiskFacts(name="nvme0n1", path="/dev/nvme0n1", transport="nvme", model=model)
-    assert is_local_nvme(disk) is local
+def test_local_nvme_is_told_from_network_nvme():
+    ebs, own = "Amazon Elastic Block Store", "Amazon EC2 NVMe Instance Storage"
+    for model in (None, ebs, own):
+        disk = DiskFacts(name="nvme0n1", path="/dev/nvme0n1", transport="nvme", model=model)
+        assert is_local_nvme(disk) is (model != ebs)
 
 
 @pytest.mark.parametrize("text", ["{{ 5|dictsort }}", "{{ 5|xmlattr }}", "{{ cycler() }}"])
@@ -155,25 +131,20 @@ def test_an_undefined_variable_is_named_with_its_line_and_a_long_name_by_its_beg
     assert len(str(told.value)) < 1000
 
 
-def _without_processes(monkeypatch):
+def test_a_template_is_expanded_once_for_the_same_values_and_plain_text_never(monkeypatch):
     def run(*_, **__):
         raise AssertionError("a process was started")
 
-    monkeypatch.setattr("diskbench.fio.template.subprocess.run", run)
-
-
-def test_a_template_is_expanded_once_for_the_same_values_and_plain_text_not_at_all(
-    monkeypatch,
-):
     mine = profile("[job]\nnumjobs={{ host.cores * 3 }}\n")
     first = render(mine, {}, machine(7), TARGET)
     assert "numjobs=21" in first[0]
-    _without_processes(monkeypatch)
+    monkeypatch.setattr("diskbench.fio.template.subprocess.run", run)
     assert render(mine, {}, machine(7), TARGET) == first
     with pytest.raises(AssertionError, match="process"):
         render(mine, {}, machine(8), TARGET)
-    _without_processes(monkeypatch)
     assert "rw=read" in render(profile("[job]\nrw=read\n"), {}, machine(), TARGET)[0]
+    text = "[a]\nrw=read\ndescription={{ x }}\n"
+    assert render(parse_profile(text, name="plain"), {}, FACTS, TARGET)[0] == text
 
 
 def test_a_template_that_met_a_limit_is_tried_again(monkeypatch):

@@ -1,5 +1,6 @@
 """Each warning, just beyond and just within what calls for it."""
 
+from itertools import product
 from pathlib import Path
 
 import pytest
@@ -54,12 +55,9 @@ BY_PROCESSOR = {"client-bound", "machine-busy", "interrupts", "steal"}
         (40.0, 51.0, QUIET, {"client-bound"}),
         (40.0, 9.0, core(0.95), {"machine-busy"}),  # something else filled the core
         (40.0, 11.0, core(0.95), {"client-bound"}),
-        (
-            10.0, 20.0, core(0.97, core_interrupts=0.8, core_steal=0.0),
-            {"interrupts"},
-        ),
+        (10.0, 20.0, core(0.97, core_interrupts=0.8, core_steal=0.0), {"interrupts"}),
     ],
-)  # fmt: skip
+)
 def test_whoever_fills_a_core_or_takes_time_is_named(user, system, samples, codes):
     found = warn(fake_output(usr_cpu=user, sys_cpu=system), samples=samples)
     assert set(found) & BY_PROCESSOR == codes
@@ -90,17 +88,12 @@ def test_each_thing_that_used_the_processor_up_is_told_and_of_a_group_each_job()
     assert "fewer jobs" in found["client-bound"].advice
 
 
-@pytest.mark.parametrize(
-    ("job", "share", "codes"),
-    [
-        (BUFFERED, 0.94, {"page-cache"}), (BUFFERED, 0.96, set()), (DIRECT, 0.94, {"unwritten"}),
-        (DIRECT, 0.96, set()),
-    ],
-)  # fmt: skip
-def test_reads_that_the_device_never_saw_came_from_the_cache_or_of_nothing(job, share, codes):
-    samples = MachineUse(device_read_bytes=int(10_000 * 4096 * share))
-    assert set(warn(job=job, samples=samples)) == codes
-    assert warn(job=job, samples=samples, page_cache="keep") == {}
+@pytest.mark.parametrize(("job", "code"), [(BUFFERED, "page-cache"), (DIRECT, "unwritten")])
+def test_reads_that_the_device_never_saw_came_from_the_cache_or_of_nothing(job, code):
+    for share, codes in ((0.94, {code}), (0.96, set())):
+        samples = MachineUse(device_read_bytes=int(10_000 * 4096 * share))
+        assert set(warn(job=job, samples=samples)) == codes
+        assert warn(job=job, samples=samples, page_cache="keep") == {}
 
 
 def test_buffered_writes_may_still_be_in_memory():
@@ -130,12 +123,9 @@ def test_buffered_io_of_libaio_has_no_depth_that_is_known():
     """Linux starts it one by one, whatever depth fio counts."""
     job = "[j]\nrw=randread\nioengine={}\niodepth=32\ndirect={}\nsize=1g\n"
     full = fake_output(depth_levels={32: 100.0})
-    told = {
-        (engine, direct): "queue-not-filled" in warn(full, job=job.format(engine, direct))
-        for engine in ("libaio", "posixaio", "io_uring")
-        for direct in (0, 1)
-    }
-    assert [pair for pair, is_told in told.items() if is_told] == [("libaio", 0)]
+    for engine, direct in product(("libaio", "posixaio", "io_uring"), (0, 1)):
+        is_told = "queue-not-filled" in warn(full, job=job.format(engine, direct))
+        assert is_told == ((engine, direct) == ("libaio", 0))
     fast = fake_output(ios=10 * 126_000)
     soon = {d: "not-a-disk" in warn(fast, job=job.format("libaio", d)) for d in (0, 1)}
     assert soon == {0: True, 1: False}, "7.9 µs each is memory"
@@ -167,17 +157,13 @@ def test_every_warning_names_its_step_and_what_to_do_next_and_a_network_filesyst
     assert "nfs4" in found["network-filesystem"].message
 
 
-@pytest.mark.parametrize(
-    ("fstype", "disk", "warned"),
-    [
-        ("tmpfs", None, True), ("ramfs", None, True), ("ext4", "zram0", True),
-        ("ext4", "ram1", True), ("ext4", "sda", False),
-    ],
-)  # fmt: skip
-def test_memory_is_not_taken_for_a_disk(fstype, disk, warned):
-    mount = MountFacts(mount_point="/t", source="t", fstype=fstype, options="rw")
-    facts = DiskFacts(name=disk, path=f"/dev/{disk}") if disk else None
-    assert ("not-a-disk" in warn(facts=HostFacts(mount=mount, disk=facts))) == warned
+def test_memory_is_not_taken_for_a_disk():
+    for kind in ("tmpfs", "ramfs", "ext4 zram0", "ext4 ram1", "ext4 sda"):
+        fstype, _, disk = kind.partition(" ")
+        mount = MountFacts(mount_point="/t", source="t", fstype=fstype, options="rw")
+        facts = DiskFacts(name=disk, path=f"/dev/{disk}") if disk else None
+        found = warn(facts=HostFacts(mount=mount, disk=facts))
+        assert ("not-a-disk" in found) == (disk != "sda"), kind
 
 
 def test_a_short_step_is_told_by_what_is_short():
@@ -191,12 +177,7 @@ def test_a_short_step_is_told_by_what_is_short():
     assert "--size" in count.advice
 
 
-def test_a_wrong_clock():
-    told = {at: "clock" in warn(facts=HostFacts(clock_offset_s=at)) for at in (0.9, -1, 3, None)}
-    assert told == {0.9: False, -1: True, 3: True, None: False}
-
-
-def test_short_ios_no_io_and_an_error_of_fio_are_told_in_words():
+def test_a_wrong_clock_short_ios_no_io_and_an_error_of_fio_are_told_in_words():
     stats = DirectionStats(ios=1000, bytes=1, runtime_ns=10**10, short_ios=7)
     job = FioJob(name="j", index=0, group=0, error=0, options={}, directions={"read": stats})
     output = FioOutput(where="x", version="fio-3.33", jobs=(job,), options={})
@@ -204,6 +185,8 @@ def test_short_ios_no_io_and_an_error_of_fio_are_told_in_words():
     assert "no-io" in warn(fake_output(ios=0))
     output = parse_output((CASES / "v3.33-error-etime.out").read_bytes(), where="fio.json")
     assert "timed out" in warn(output, job="[late]\nrw=randread\ndirect=1\n")["fio-error"].message
+    told = {at: "clock" in warn(facts=HostFacts(clock_offset_s=at)) for at in (0.9, -1, 3, None)}
+    assert told == {0.9: False, -1: True, 3: True, None: False}
 
 
 def test_status_interval_alone_is_no_fault_but_a_lost_last_document_is():

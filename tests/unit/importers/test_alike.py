@@ -1,7 +1,6 @@
 """Reports are runs where their loads are alike, and steps of one run where they are not; what a
 command says of a report; and what no disk does."""
 
-import json
 from pathlib import Path
 
 import pytest
@@ -75,9 +74,8 @@ def test_options_that_change_the_work_and_groups_of_one_name_are_told_apart():
 
 def test_the_steps_of_a_run_are_found_again():
     found = report_steps("fio-text", apart("text", A, B, A, B).encode(), 1, where="x")
-    assert [(step.index, step.name) for step, _ in found] == [
-        (0, "job-randread"), (1, "job-randwrite"),
-    ]  # fmt: skip
+    names = ["job-randread", "job-randwrite"]
+    assert [(step.index, step.name) for step, _ in found] == list(enumerate(names))
 
 
 def direct_in(data, kind="fio-text"):
@@ -136,19 +134,14 @@ def test_fio_3_1_prints_one_rate_wrongly_and_the_other_rightly():
     assert direct_in(data.decode()) == [True, True]
 
 
-@pytest.mark.parametrize(
-    ("printed", "version", "holds"),
-    [
-        ("11.99MiB/s (12.6MB/s)", "3.33", True), ("11.0MiB/s (12.6MB/s)", "3.33", True),
-        ("11.0MiB/s (11.5MB/s)", "3.1", False),
-    ],
-)  # fmt: skip
-def test_a_rate_that_neither_figure_makes_fails(printed, version, holds):
+@pytest.mark.parametrize("mib_mb_version", ["11.99 12.6 3.33", "11.0 12.6 3.33", "11.0 11.5 3.1"])
+def test_a_rate_that_neither_figure_makes_fails(mib_mb_version):
+    mib, mb, version = mib_mb_version.split()
     data = (CASES / "fio-3.1.txt").read_text().replace("fio-3.1", f"fio-{version}")
-    data = data.replace("11.0MiB/s (12.6MB/s)(", f"{printed}(", 1)
+    data = data.replace("11.0MiB/s (12.6MB/s)(", f"{mib}MiB/s ({mb}MB/s)(", 1)
     output = read_reports("fio-text", data.encode(), where="x")[0]
     held = {check.name: check.holds for check in audit_output(output, {}, end_known=False)}
-    assert held["rate"] is holds
+    assert held["rate"] is (version == "3.33")
 
 
 def codes(data, name="x.txt"):
@@ -183,7 +176,6 @@ def test_an_import_is_doubted_as_a_run_is(form):
 def test_text_around_a_document_is_no_damage_to_it():
     (step,) = imported(f"{text([A])}\n{as_json([A])}\n", "x.json").runs[0].steps
     assert step.warnings == ()
-    assert json.loads(as_json([A]))["jobs"]
 
 
 @pytest.mark.parametrize(
@@ -206,10 +198,7 @@ def test_a_text_does_not_say_whether_a_ramp_made_the_other_reads():
     assert codes(f"{line}\n{text([Told(iops=1000)], [Disk(reads=180_400)])}") == {"other-io"}
 
 
-@pytest.mark.parametrize(
-    ("reads", "found"),
-    [(15_100, set()), (14_000, set()), (7000, {"page-cache"}), (100, {"page-cache"})],
-)
-def test_a_read_ahead_that_no_kernel_makes_is_memory(reads, found):
+@pytest.mark.parametrize("reads", [15_100, 14_000, 7000, 100])
+def test_a_read_ahead_that_no_kernel_makes_is_memory(reads):
     job = Told(rw="read", block=65536, depth=1, engine="psync", iops=500)
-    assert codes(text([job], [Disk(reads=reads)])) == found
+    assert codes(text([job], [Disk(reads=reads)])) == ({"page-cache"} if reads <= 7000 else set())

@@ -20,10 +20,8 @@ def load(name, **chosen):
 
 
 def rates(recorded):
-    return [
-        (s.seconds, round(s.reads), round(s.writes), round(s.read_bytes), round(s.write_bytes))
-        for s in recorded.samples
-    ]
+    of = ("reads", "writes", "read_bytes", "write_bytes")
+    return [(s.seconds, *(round(getattr(s, name)) for name in of)) for s in recorded.samples]
 
 
 def test_iostat_as_text_is_read_without_its_first_report_in_any_unit():
@@ -65,10 +63,13 @@ def test_metrics_of_azure_are_rates_sums_of_cloudwatch_become_them_and_averages_
     assert rates(load("azure.csv"))[1] == (60.0, 2000, 500, 8_192_000, 8_192_000)
 
 
-def test_the_summary_of_blkparse_is_one_rate():
+def test_the_summary_of_blkparse_is_one_rate_and_a_gap_is_left_out():
     (sample,) = load("blkparse.txt").samples
     assert sample.seconds == pytest.approx(59.98, abs=0.01)
     assert sample.writes == pytest.approx(5380 / 59.98, rel=1e-3)
+    rows = ["Time,read_iops,read_bytes_per_sec"]
+    rows += [f"2026-11-16 {h:02}:00:00,100,409600" for h in (0, 1, 2, 9, 10)]
+    assert read_load("\n".join(rows).encode(), "x.csv").seconds == 5 * 3600
 
 
 def test_a_fio_log_of_ios_counts_them_by_the_second_and_one_of_windows_needs_its_block():
@@ -85,21 +86,11 @@ def test_a_fio_log_of_ios_counts_them_by_the_second_and_one_of_windows_needs_its
     assert rates(found) == [(1.0, 500, 100, 4_096_000, 819_200), (1.0, 700, 0, 5_734_400, 0)]
 
 
-def test_a_gap_is_left_out_and_said():
-    rows = ["Time,read_iops,read_bytes_per_sec"]
-    rows += [f"2026-11-16 {h:02}:00:00,100,409600" for h in (0, 1, 2, 9, 10)]
-    assert read_load("\n".join(rows).encode(), "x.csv").seconds == 5 * 3600
-
-
-def _two_disks():
+def test_a_file_of_several_busy_disks_asks_which_one_and_refuses_what_is_not_there():
     head = "Device r/s rkB/s w/s wkB/s\n"
     reports = [f"2026-11-16T00:0{n}:00+0000\n{head}sda 60 240 40 16\nsdb 7 28 0 0\n" for n in "012"]
-    return "".join(reports).encode()
-
-
-def test_a_file_of_several_busy_disks_asks_which_one_and_refuses_what_is_not_there():
     with pytest.raises(InvalidValue) as refused:
-        read_load(_two_disks(), "two.txt")
+        read_load("".join(reports).encode(), "two.txt")
     assert refused.value.message == "two.txt has I/O of 2 devices: sda (100 IOPS), sdb (7 IOPS)"
     assert refused.value.advice == "name one with --device"
     with pytest.raises(UnknownName):

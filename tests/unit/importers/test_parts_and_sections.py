@@ -2,11 +2,11 @@
 
 import json
 import re
-import subprocess
 from pathlib import Path
 
 import pytest
 from tests.rigs.fio_reports import Disk, Told, text
+from tests.rigs.plans import call_fio
 
 from diskbench.errors import InvalidValue
 from diskbench.fio.audit import audit_output
@@ -184,13 +184,10 @@ def test_text_of_fio_1_and_2_0_has_its_figures(version, direction, issued, perce
 # --- fio's JSON: units, ends of histograms, ramps, options
 
 
-def latency(scale=1, name="percentile", **more):
-    return {
-        "min": 90_000 // scale, "max": 5_000_000 // scale, "mean": 420_000.0 / scale,
-        "stddev": 80_000.0 / scale,
-        name: {"50.000000": 400_000 // scale, "99.000000": 1_200_000 // scale},
-        **more,
-    }  # fmt: skip
+def latency(scale=1, **more):
+    percentiles = {"50.000000": 400_000 // scale, "99.000000": 1_200_000 // scale}
+    of_all = {"min": 90_000, "max": 5_000_000, "mean": 420_000, "stddev": 80_000}
+    return {**{k: v // scale for k, v in of_all.items()}, "percentile": percentiles, **more}
 
 
 def document(version="fio-3.36", *, options=(), ios=60_000, more=0, **read):
@@ -198,11 +195,9 @@ def document(version="fio-3.36", *, options=(), ios=60_000, more=0, **read):
     stats = {"io_bytes": size, "io_kbytes": size // 1024, "bw": size // 30 // 1024,
              "iops": ios / 30, "runtime": 30_000, "total_ios": ios}  # fmt: skip
     job = {"jobname": "r", "groupid": 0, "error": 0, "elapsed": 31, "read": stats | read}
+    usual = {"rw": "randread", "bs": "4096", "iodepth": "32", "direct": "1", "ioengine": "libaio"}
     if options is not None:
-        job["job options"] = {
-            "rw": "randread", "bs": "4096", "iodepth": "32", "direct": "1", "ioengine": "libaio",
-            **dict(options),
-        }  # fmt: skip
+        job["job options"] = usual | dict(options)
     return {"fio version": version, "timestamp": 1_790_000_000, "jobs": [job]}
 
 
@@ -233,16 +228,12 @@ def test_sizes_and_latencies_have_the_units_that_their_names_show(version, suffi
     assert (row.lat_mean_ns, row.lat_max_ns, row.p99_ns) == (420_000, 5_000_000, 1_200_000)
 
 
-@pytest.mark.parametrize(
-    "changes",
-    [
-        {"clat": latency(1000)}, {"clat_ns": latency(), "lat": latency(1000)}, {"clat_ns": [1, 2]},
-        {"clat_ns": "fast"}, {"clat_ns": latency(N=0)},
-    ],
-)  # fmt: skip
-def test_a_latency_that_is_there_and_cannot_be_read_is_refused(changes):
-    with pytest.raises(InvalidValue, match=r"clat|latencies"):
-        rows(json.dumps(document(**changes)))
+def test_a_latency_that_is_there_and_cannot_be_read_is_refused():
+    wrong = [{"clat_ns": of} for of in ([1, 2], "fast", latency(N=0))]
+    in_usec = latency(1000)
+    for changes in (*wrong, {"clat": in_usec}, {"clat_ns": latency(), "lat": in_usec}):
+        with pytest.raises(InvalidValue, match=r"clat|latencies"):
+            rows(json.dumps(document(**changes)))
 
 
 @pytest.mark.parametrize("keys", ["latencies", "numbers of buckets"])
@@ -346,10 +337,10 @@ def test_an_option_is_at_its_default_only_where_others_are_listed(job, globals_,
 
 
 def test_a_text_does_not_say_whether_its_io_was_direct():
-    (output,) = read_reports("fio-text", OLD.replace("VERSION", "fio-2.0.15").replace(
-        "DIRECTION", "io=400000KB, bw=20000KB/s, iops=2500, runt= 20000msec").replace(
-        "PERCENTILES", "").encode(), where="x")  # fmt: skip
-    (((step, part),),) = split_runs([output])
+    direction = "io=400000KB, bw=20000KB/s, iops=2500, runt= 20000msec"
+    data = OLD.replace("VERSION", "fio-2.0.15").replace("DIRECTION", direction)
+    outputs = read_reports("fio-text", data.replace("PERCENTILES", "").encode(), where="x")
+    (((step, part),),) = split_runs(outputs)
     step = step.model_copy(update={"job": job_text(part)})
     load = asked_by(step, capacity_bytes=None, says_direct=part.lists_options).load
     assert (load.direct, load.depth, load.block_bytes, load.random) == (None, 4, 8192, True)
@@ -362,10 +353,7 @@ def test_a_group_of_two_block_sizes_is_read_without_a_contradiction(form, tmp_pa
         f"[global]\nfilename={tmp_path}/f\nsize=8m\ntime_based\nruntime=2\n"
         "rate_iops=500\ngroup_reporting\nrw=randread\n[a]\nbs=4k\n[b]\nbs=64k\n"
     )
-    done = subprocess.run(
-        ["fio", f"--output-format={form}", "two.fio"], cwd=tmp_path, check=True,
-        capture_output=True, start_new_session=True,
-    )  # fmt: skip
+    done = call_fio(f"--output-format={form}", "two.fio", at=tmp_path)
     kind = "fio-text" if form == "normal" else "fio-json"
     (output,) = read_reports(kind, done.stdout, where="x")
     assert [c.name for c in audit_output(output, {}, end_known=True) if c.holds is False] == []
@@ -375,16 +363,10 @@ def test_a_group_of_two_block_sizes_is_read_without_a_contradiction(form, tmp_pa
     assert job.directions["read"].ios
 
 
-@pytest.mark.parametrize(
-    "time",
-    ["00:14:33.770  ", "[2026-11-28T06:00:00.123Z] ", "2026-11-28T06:00:00.1234567Z ",
-     "2026-11-28 06:00:00,123 "],
-)  # fmt: skip
-def test_the_times_that_a_ci_job_writes_before_each_line_are_left_out(time):
+def test_the_times_that_a_ci_job_writes_before_each_line_are_left_out_and_a_single_one_stays():
     plain = text([Told()], [Disk(reads=180_000)])
-    logged = "\n".join(f"{time}{line}" for line in plain.splitlines())
-    assert rows(logged)["read"] == rows(plain)["read"]
-
-
-def test_a_single_line_with_a_time_stays_as_it_is():
+    zulu = ("[2026-11-28T06:00:00.123Z] ", "2026-11-28T06:00:00.1234567Z ")
+    for time in ("00:14:33.770  ", *zulu, "2026-11-28 06:00:00,123 "):
+        logged = "\n".join(f"{time}{line}" for line in plain.splitlines())
+        assert rows(logged)["read"] == rows(plain)["read"], time
     assert without_times(["00:14:33  a", "b", "c"]) == ["00:14:33  a", "b", "c"]

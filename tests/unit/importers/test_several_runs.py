@@ -36,6 +36,10 @@ def iops(found):
     return [round(run.steps[0].measurements[-1].iops) for run in found.runs]
 
 
+def between(line, parts, **how):
+    return line.join(json.dumps(part, **how) + "\n" for part in parts)
+
+
 THREE = [
     document("seq", at=1_790_000_000, rate=800),
     document("rand", at=1_790_000_060, rate=2500),
@@ -49,12 +53,8 @@ FORMS = {
     "indented": lambda parts: "\n".join(json.dumps(part, indent=2) for part in parts),
     "keys in another order": lambda parts: "\n".join(json.dumps(p, sort_keys=True) for p in parts),
     "in another document": lambda parts: json.dumps({"a": 1, "tests": [{"fio": p} for p in parts]}),
-    "lines between": lambda parts: "fio: this is a note\n".join(
-        json.dumps(part, indent=1) + "\n" for part in parts
-    ),
-    "logs of JSON between": lambda parts: '{"level": "info", "a": {"b": 1}}\n'.join(
-        json.dumps(part) + "\n" for part in parts
-    ),
+    "lines between": lambda parts: between("fio: this is a note\n", parts, indent=1),
+    "logs of JSON between": lambda parts: between('{"level": "info", "a": {"b": 1}}\n', parts),
 }
 
 
@@ -65,8 +65,8 @@ def test_three_runs_in_one_file_are_three_runs(form):
     assert [run.steps[0].step.name for run in found.runs] == ["seq", "rand", "log"]
     assert [run.finished_at[11:16] for run in found.runs] == ["14:13", "14:14", "14:15"]
     assert not any(run.reports for run in found.runs)
-    between = any("text around" in note for run in found.runs for note in run.notes)
-    assert between == (form in ("lines between", "logs of JSON between", "in another document"))
+    said = any("text around" in note for run in found.runs for note in run.notes)
+    assert said == (form in ("lines between", "logs of JSON between", "in another document"))
 
 
 @pytest.mark.parametrize("form", ["one a line", "a list", "keys in another order"])
@@ -148,16 +148,11 @@ def test_a_run_that_started_no_job_is_said_to_be_left_out():
     assert "lists no job" in found.runs[0].reports
 
 
+A_RUN = st.tuples(st.sampled_from("ab"), st.integers(1, 4), st.floats(4, 90), st.integers(1, 5000))
+
+
 @settings(max_examples=examples(60), deadline=None)
-@given(
-    st.lists(
-        st.tuples(
-            st.sampled_from("ab"), st.integers(1, 4), st.floats(4, 90), st.integers(1, 5000)
-        ),
-        min_size=1, max_size=6,
-    ),
-    st.sampled_from(sorted(FORMS)),
-)  # fmt: skip
+@given(st.lists(A_RUN, min_size=1, max_size=6), st.sampled_from(sorted(FORMS)))
 def test_any_sequence_of_runs_and_streams_is_counted(runs, form):
     parts, at = [], 1_790_000_000.0
     for name, reports, seconds, rate in runs:
@@ -205,10 +200,8 @@ TERSE = {
 def test_terse_lines_are_those_of_their_runs(case):
     text, jobs = TERSE[case]
     found = imported(text, "x.txt")
-    assert [
-        sum(row.scope == "job" for step in run.steps for row in step.measurements)
-        for run in found.runs
-    ] == jobs
+    rows = [[row for step in run.steps for row in step.measurements] for run in found.runs]
+    assert [sum(row.scope == "job" for row in of_run) for of_run in rows] == jobs
 
 
 def test_terse_lines_that_cannot_be_told_apart_are_said_to_be():
@@ -263,8 +256,8 @@ def test_any_name_of_a_job_becomes_a_step_with_a_folder(name):
 
 def test_groups_of_long_names_stay_apart():
     two = document("n" * 300)
-    two["jobs"].append({**deepcopy(two["jobs"][0]), "groupid": 1})
-    two["jobs"].append({**deepcopy(two["jobs"][0]), "groupid": 1, "jobname": "m" * 300})
+    again = {**deepcopy(two["jobs"][0]), "groupid": 1}
+    two["jobs"] += [again, {**again, "jobname": "m" * 300}]
     (run,) = imported(json.dumps(two)).runs
     assert [len(step.step.name) for step in run.steps] == [80, 80]
     assert run.steps[1].step.name.endswith("+1 jobs")

@@ -194,42 +194,26 @@ def test_kinds_are_told_apart_and_a_log_is_a_step_named_by_its_prefix_without_ro
     assert format_of(b'{"jobs": [{"jobname": "x"}]}', name="x").kind == "fio-json"
 
 
-@pytest.mark.parametrize(
-    ("line", "began"),
-    [
-        (b"1700000001000, 3000, 0, 0, 0\n", "2023-11-14T22:13:21.000000+00:00"),
-        (b"1000, 3000, 0, 0, 0\n", None),
-        (b"", None),
-        (b"not a log\n", None),
-    ],
-)
-def test_a_log_with_unix_times_tells_when_it_began(line, began):
-    assert read_imported(line, name="x_iops.1.log").runs[0].started_at == began
+def test_a_log_with_unix_times_tells_when_it_began():
+    dated = b"1700000001000, 3000, 0, 0, 0\n"
+    for line in (dated, b"1000, 3000, 0, 0, 0\n", b"", b"not a log\n"):
+        began = "2023-11-14T22:13:21.000000+00:00" if line == dated else None
+        assert read_imported(line, name="x_iops.1.log").runs[0].started_at == began
 
 
-@pytest.mark.parametrize(
-    ("data", "told"),
-    [
-        (b"", "no row"),
-        (b"1000, 30, 0, 0, 0\n2000, 3", "line 2"),
-        (b"1000, 30, 0, 0, 0\nfio: killed\n2000, 30, 0, 0, 0\n", "line 2 .*killed"),
-        (b"\x00\x01", "line 1"),
-    ],
-)
-def test_a_damaged_log_is_refused_by_its_line(data, told):
-    with pytest.raises(InvalidValue, match=told):
-        check_log(data, name="x_iops.1.log")
-
-
-def test_a_whole_log_is_taken_however_it_ends():
+def test_a_damaged_log_is_refused_by_its_line_and_a_whole_one_taken_however_it_ends():
+    row = b"1000, 30, 0, 0, 0\n"
+    damaged = {b"": "no row", b"\x00\x01": "line 1", row + b"2000, 3": "line 2"}
+    for data, told in {**damaged, row + b"fio: killed\n" + row: "line 2 .*killed"}.items():
+        with pytest.raises(InvalidValue, match=told):
+            check_log(data, name="x_iops.1.log")
     for end in (b"", b"\n", b"\r\n", b"\n\n"):
         check_log(b"1000, 30, 0, 0, 0x0000\n2000, 31, 0, 0, 0x400a" + end, name="x_iops.1.log")
 
 
 def test_what_terse_output_and_vdbench_without_its_head_do_not_give_is_empty():
-    line = next(
-        line for line in (CASES / "vdbench-50407.txt").read_text().splitlines() if "avg_2-5" in line
-    )
+    lines = (CASES / "vdbench-50407.txt").read_text().splitlines()
+    line = next(line for line in lines if "avg_2-5" in line)
     (row,) = read_imported(line.encode(), name="x").runs[0].steps[0].measurements
     assert (row.runtime_ns, row.iops) == (None, pytest.approx(104.5))
     # Of 1,000 KiB in a second at 123 IOPS no block size is a power of two.

@@ -8,15 +8,12 @@ from diskbench.model.comparison import block_of, labels_at, turns
 SIDES = ("old", "new")
 
 
-def test_a_block_is_abba_and_what_was_done_is_not_done_again() -> None:
+def test_a_block_is_abba_named_by_its_labels_and_what_was_done_is_not_done_again() -> None:
     assert [side for _, side in turns(SIDES, 2, {})] == ["old", "new", "new", "old"] * 2
     done = {(1, "old"): 1, (1, "new"): 2}
     assert turns(SIDES, 2, done)[0] == (1, "old")
     assert len(turns(SIDES, 2, done)) == 5
     assert turns(SIDES, 1, {(1, "old"): 2, (1, "new"): 2}) == []
-
-
-def test_labels_name_the_block() -> None:
     assert block_of(labels_at("s", "old", 3)) == "s/3"
     assert block_of({"ab": "s"}) == ""
     assert block_of({"ab-block": "3"}) == ""

@@ -3,6 +3,7 @@
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from ulid import ULID
 
 from diskbench.errors import InvalidValue, UnknownName
 from diskbench.model.ids import Known, age, last_number, meant, several, short
@@ -29,31 +30,21 @@ def test_a_beginning_of_several_lists_id_kind_place_and_age_but_not_of_all():
     assert len(several("01a", found).message.splitlines()) < 12
 
 
-def test_an_end_that_is_shorter_and_what_fits_nothing_are_unknown():
-    with pytest.raises(UnknownName):
-        meant(A[-7:], TWO, "lease")
-    with pytest.raises(UnknownName):
-        meant("01zz", TWO, "lease")
-
-
-COUNTED = {"last": 0, " LAST ": 0, "last~3": 3, "last~": None, "last~-1": None, "lastly": None}
-
-
-@pytest.mark.parametrize(("text", "number"), COUNTED.items())
-def test_last_counts_back(text, number):
-    assert last_number(text) == number
+def test_a_shorter_end_and_what_fits_nothing_are_unknown_and_an_empty_text_means_nothing():
+    for text in (A[-7:], "01zz"):
+        with pytest.raises(UnknownName):
+            meant(text, TWO, "lease")
+    for text in ("", " ", "\t", "\n "):
+        with pytest.raises(InvalidValue, match="is empty"):
+            meant(text, TWO[:1], "lease")
 
 
 def test_last_means_the_newest_and_counts_back():
+    texts = ("last", " LAST ", "last~3", "last~", "last~-1", "lastly")
+    assert [last_number(text) for text in texts] == [0, 0, 3, None, None, None]
     assert [meant(text, TWO, "lease").id for text in ("last", "LAST~1")] == [B, A]
     with pytest.raises(UnknownName):
         meant("last~2", TWO, "lease")
-
-
-@pytest.mark.parametrize("text", ["", " ", "\t", "\n "])
-def test_an_empty_text_means_nothing_even_of_one(text):
-    with pytest.raises(InvalidValue, match="is empty"):
-        meant(text, TWO[:1], "lease")
 
 
 def test_a_thing_with_its_parts_or_with_what_stands_for_the_same_is_one():
@@ -79,8 +70,6 @@ def test_it_is_one_thing_or_a_refusal_and_never_another_thing(ids, text):
 
 
 def test_the_age_is_that_of_the_id():
-    from ulid import ULID
-
     made = ULID.from_timestamp(1_777_464_000.0)
     assert age(str(made).lower(), now=1_777_464_000.0 + 7500) == "2 h 05 min old"
     assert age("one") == ""

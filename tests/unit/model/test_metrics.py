@@ -17,14 +17,11 @@ def series(
     )  # fmt: skip
 
 
-def test_a_period_counts_once_when_it_lies_wholly_in_the_step():
+def test_a_period_counts_once_when_it_lies_wholly_in_the_step_and_has_a_limit():
     found = exceeded_within([series(1, 1, 0, 1, 1)], 30.0, 270.0)
     assert (found.seconds, found.counted_s) == ({"disk-iops": 120.0}, 180.0)
     found = exceeded_within([series(1, 0, 0), series(1, 1, 0, of="vol-2")], 0.0, 180.0)
     assert found.seconds == {"disk-iops": 120.0}
-
-
-def test_a_step_without_a_whole_period_and_a_metric_without_a_limit_say_nothing():
     assert exceeded_within([series(1, 1)], 1.0, 119.0) is None
     assert exceeded_within([series(1, 1, limit=None)], 0.0, 120.0) is None
 

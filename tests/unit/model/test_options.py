@@ -6,17 +6,15 @@ from diskbench.errors import InvalidValue
 from diskbench.model.matrix import CellFields
 from diskbench.model.options import RentSpec, all_options, own_options
 from diskbench.plan.matrix_form import matrix_schema, read_form
-from diskbench.plan.rent_options import rent_spec
+from diskbench.plan.rent_options import RENT_OPTIONS, rent_spec
 from diskbench.plugins import plugin, plugins
 from diskbench.providers.azure.plugin import AzureOptions
 from diskbench.providers.options import EmulationOptions
 
 
 def test_what_is_stored_is_what_differs_from_its_default():
-    spec = rent_spec(
-        plugin("azure"),
-        {"disk": "Premium_LRS", "size": 20.0, "cache": "readonly", "time_scale": 60.0},
-    )
+    given = {"disk": "Premium_LRS", "size": 20.0, "cache": "readonly", "time_scale": 60.0}
+    spec = rent_spec(plugin("azure"), given)
     assert spec is not None
     assert AzureOptions.of(spec) == AzureOptions(cache="readonly")
     assert EmulationOptions.of(spec) == EmulationOptions(time_scale=60)
@@ -60,9 +58,6 @@ def test_an_option_has_one_name_in_a_provider_and_what_it_refuses_is_one_of_rent
         names = [option.name for option in own_options(one.name)]
         assert len(names) == len(set(names)), one.name
         assert not set(names) & (set(CellFields.model_fields) - {"host"}), one.name
-    from diskbench.plan.rent_options import RENT_OPTIONS
-
-    for one in plugins():
         assert set(one.refuses) <= {*RENT_OPTIONS, "account", "size"}, one.name
 
 
@@ -74,10 +69,8 @@ def test_every_own_option_is_a_field_of_a_matrix_and_of_its_schema():
 
 
 def test_a_misspelt_option_in_a_matrix_is_found_with_its_line():
-    _, matrix, mistakes, _ = read_form(
-        "name: x\ndefaults:\n  provider: azure\n  cachee: readonly\n"
-    )
-    (mistake,) = mistakes
+    typed = "name: x\ndefaults:\n  provider: azure\n  cachee: readonly\n"
+    _, matrix, (mistake,), _ = read_form(typed)
     assert (mistake.line, mistake.advice) == (4, "known: diskbench matrix schema")
     assert matrix.defaults.given() == {"provider": "azure"}, "it is not guessed"
 

@@ -13,12 +13,10 @@ from diskbench.units import GIB
 
 
 def a_matrix(**fields: object) -> Matrix:
-    """A matrix of the fields of a file."""
     return Matrix.model_validate({"name": "test", **fields})
 
 
 def job(options: str, seconds: float = 60) -> str:
-    """A job file of one timed job."""
     return f"[a]\nsize=1g\n{options}\ntime_based\nruntime={seconds}\n"
 
 
@@ -36,16 +34,9 @@ def planned(
     **rented: object,
 ) -> Plan:
     """A plan of a profile (shipped by name, else its text); a gp2 of 20 GiB unless told."""
-    told: dict[str, object] = {
-        "scope": Scope(provider="aws", region="us-east-1"),
-        "spec": RentSpec(),
-        "offer": "",
-        "disk": DiskSpec(type="gp2", size_gib=20),
-        "cores": 4,
-        "memory_bytes": int(7.5 * GIB),
-        **rented,
-    }
-    rental = Rental.model_validate(told)
+    told = {"scope": Scope(provider="aws", region="us-east-1"), "spec": RentSpec(), "offer": ""}
+    told |= {"disk": DiskSpec(type="gp2", size_gib=20), "cores": 4, "memory_bytes": int(7.5 * GIB)}
+    rental = Rental.model_validate(told | rented)
     cell = Cell(
         provider=rental.scope.provider, target=target, rent=rental.spec, profile=profile,
         parameters=parameters, runs=runs, promise=promise,

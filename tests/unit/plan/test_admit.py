@@ -11,15 +11,8 @@ from diskbench import errors
 from diskbench.model.campaign import LIVE
 from diskbench.model.matrix import Limits
 from diskbench.model.outcome import Problem, RunEnd, problem_of
-from diskbench.plan.admit import (
-    EVERYWHERE,
-    AdmissionMoment,
-    admit,
-    after,
-    read_patterns,
-    serves,
-    zone_of,
-)
+from diskbench.plan import admit as rules
+from diskbench.plan.admit import EVERYWHERE, AdmissionMoment, admit, after, read_patterns
 
 NOW = "2026-11-21T12:00:00.000000+00:00"
 LATER = "2026-11-21T12:01:00.000000+00:00"
@@ -37,6 +30,12 @@ def kinds(refused):
 
 WEST = {"partition": "aws/eu-west-1"}
 DB1 = {"provider": "ssh", "partition": "ssh/db1"}
+GCP = {"provider": "gcp", "partition": "gcp/x"}
+
+
+def places(*of):
+    """A waiting cell in each."""
+    return [cell_row(n, **fields) for n, fields in enumerate(of)]
 
 
 @pytest.mark.parametrize(
@@ -45,21 +44,9 @@ DB1 = {"provider": "ssh", "partition": "ssh/db1"}
         ([cell_row(n) for n in (3, 1, 0, 2)], {"max_parallel": 2}, (0, 1)),
         ([*LIVE_TWO, cell_row(2)], {"max_parallel": 2}, ()),
         ([*LIVE_TWO, cell_row(2)], {"max_parallel": 3}, (2,)),
-        (
-            [cell_row(0), cell_row(1), cell_row(2, **WEST)],
-            {"max_parallel": 9, "per": {"aws/us-east-1": 1}},
-            (0, 2),
-        ),
-        (
-            [cell_row(0), cell_row(1, **WEST), cell_row(2, provider="gcp")],
-            {"max_parallel": 9, "per": {"aws": 1}},
-            (0, 2),
-        ),
-        (
-            [cell_row(0, **DB1), cell_row(1, **DB1), cell_row(2, **DB1 | {"partition": "ssh/2"})],
-            {"max_parallel": 9},
-            (0, 2),
-        ),
+        (places({}, {}, WEST), {"max_parallel": 9, "per": {"aws/us-east-1": 1}}, (0, 2)),
+        (places({}, WEST, GCP), {"max_parallel": 9, "per": {"aws": 1}}, (0, 2)),
+        (places(DB1, DB1, DB1 | {"partition": "ssh/2"}), {"max_parallel": 9}, (0, 2)),
         ([cell_row(0, not_before=LATER), cell_row(1)], {}, (1,)),
     ],
     ids=[
@@ -72,24 +59,22 @@ def test_as_many_begin_as_the_limits_of_their_places_let(cells, limits, begin):
     assert admit(cells, Limits(**limits), MOMENT) == ([*begin], {})
 
 
-def test_a_cell_that_waited_for_its_next_attempt_begins_then():
+def test_a_cell_begins_when_its_wait_is_over_and_a_cancelled_matrix_begins_nothing():
     cells = [cell_row(0, not_before=LATER), cell_row(1)]
     assert admit(cells, Limits(), moment(now=LATER))[0] == [0, 1]
-
-
-def test_a_cancelled_matrix_begins_nothing_and_what_waits_is_cancelled():
     cells = [cell_row(0, state="measuring"), cell_row(1), cell_row(2)]
     begin, refused = admit(cells, Limits(), moment(state="cancelling"))
     assert begin == []
     assert kinds(refused) == {1: "Cancelled", 2: "Cancelled"}
 
 
-def test_a_cell_that_would_pass_the_budget_waits_for_what_others_cost_and_is_refused_with_sums():
+def test_a_cell_that_would_pass_the_budget_waits_or_is_refused_and_so_is_one_past_the_deadline():
     _, refused = admit([cell_row(0, cost_usd=3.0)], Limits(budget=5.0), moment(spent_usd=2.5))
     ((position, problem),) = refused.items()
     assert (position, problem.kind) == (0, "BudgetReached")
     assert "$3.00" in problem.message
     assert "$2.50 of the budget" in problem.message
+    assert "matrix retry --failed" in problem.advice
     cells = [cell_row(0, state="measuring", cost_usd=3.0), cell_row(1, cost_usd=3.0)]
     assert admit(cells, Limits(budget=5.0), MOMENT) == ([], {})
     cells = [cell_row(0, state="done", cost_usd=3.0), cell_row(1, cost_usd=3.0)]
@@ -98,33 +83,24 @@ def test_a_cell_that_would_pass_the_budget_waits_for_what_others_cost_and_is_ref
     begin, refused = admit(cells, Limits(budget=5.0), MOMENT)
     assert begin == [1]
     assert kinds(refused) == {0: "BudgetReached"}
-
-
-def test_what_cannot_end_before_the_deadline_does_not_begin():
     cells = [cell_row(0, expected_s=600.0), cell_row(1, expected_s=60.0)]
     begin, refused = admit(cells, Limits(deadline=3600.0), moment(elapsed_s=3400.0))
     assert begin == [1]
     assert kinds(refused) == {0: "DeadlineReached"}
+    assert "matrix retry --failed" in refused[0].advice
 
 
 states = st.sampled_from(["waiting", "queued", "renting", "measuring", "done", "failed"])
-rows = st.lists(
-    st.tuples(
-        states, st.sampled_from(["aws/a", "aws/b", "gcp/a"]), st.floats(0, 10), st.floats(0, 1000)
-    ),
-    max_size=30,
-)
+partitions = st.sampled_from(["aws/a", "aws/b", "gcp/a"])
+rows = st.lists(st.tuples(states, partitions, st.floats(0, 10), st.floats(0, 1000)), max_size=30)
 
 
 @given(rows, st.integers(1, 6), st.integers(1, 4), st.floats(0.5, 30), st.floats(0, 30))
 def test_no_limit_is_ever_passed(found, max_parallel, per_aws, budget, spent):
-    cells = [
-        cell_row(
-            n, state=state, provider=partition.split("/")[0], partition=partition, cost_usd=cost,
-            expected_s=seconds,
-        )
-        for n, (state, partition, cost, seconds) in enumerate(found)
-    ]  # fmt: skip
+    cells = []
+    for n, (state, partition, cost, seconds) in enumerate(found):
+        place = {"provider": partition.split("/")[0], "partition": partition}
+        cells.append(cell_row(n, state=state, cost_usd=cost, expected_s=seconds, **place))
     limits = Limits(max_parallel=max_parallel, per={"aws": per_aws}, budget=budget, deadline=500.0)
     begin, refused = admit(cells, limits, moment(spent_usd=spent, elapsed_s=100.0))
     assert not refused.keys() & set(begin)
@@ -150,13 +126,6 @@ def test_nothing_waits_for_ever_while_nothing_runs(found):
     assert not waiting or begin or refused
 
 
-@pytest.mark.parametrize("limit", [{"budget": 1.0}, {"deadline": 1.0}])
-def test_every_refusal_says_what_to_do(limit):
-    _, refused = admit([cell_row(0, cost_usd=2.0)], Limits(**limit), MOMENT)
-    (problem,) = refused.values()
-    assert "matrix retry --failed" in problem.advice
-
-
 JUST_NOW = "2026-11-21T11:59:30.000000+00:00"
 A_MINUTE_AGO = "2026-11-21T11:59:00.000000+00:00"
 
@@ -169,16 +138,12 @@ def begun(cells, **rates):
 @pytest.mark.parametrize(
     ("cells", "rates", "begin"),
     [
-        (
-            [*(cell_row(n) for n in range(3)), cell_row(3, provider="gcp", partition="gcp/x")],
-            {"aws": 2},
-            (0, 1, 3),
-        ),
+        (places({}, {}, {}, GCP), {"aws": 2}, (0, 1, 3)),
         ([cell_row(0, state="measuring", queued_at=JUST_NOW), cell_row(1)], {"aws": 1}, ()),
         ([cell_row(0, state="done", queued_at=JUST_NOW), cell_row(1)], {"aws": 1}, ()),
         ([cell_row(0, state="failed", queued_at=JUST_NOW), cell_row(1)], {"aws": 1}, ()),
         ([cell_row(0, state="done", queued_at=A_MINUTE_AGO), cell_row(1)], {"aws": 1}, (1,)),
-        ([cell_row(0), cell_row(1), cell_row(2, **WEST)], {"aws/us-east-1": 1}, (0, 2)),
+        (places({}, {}, WEST), {"aws/us-east-1": 1}, (0, 2)),
     ],
 )
 def test_no_more_begin_in_a_minute_than_the_rates_let(cells, rates, begin):
@@ -190,10 +155,8 @@ STOPPED = problem_of(errors.Interrupted("stopped by the user"))
 
 
 def ended(*states, problem=None):
-    return tuple(
-        RunEnd(run_id=f"r{n}", run_index=n, state=state, problem=problem)
-        for n, state in enumerate(states)
-    )
+    of = [{"run_id": f"r{n}", "run_index": n, "state": state} for n, state in enumerate(states)]
+    return tuple(RunEnd(problem=problem, **fields) for fields in of)
 
 
 def settled(end=None, problem=None, *, attempt=1, state="running", limits=LIMITS):
@@ -215,12 +178,7 @@ def test_what_could_not_be_had_is_tried_again_after_twice_as_long_each_time(kind
     assert found["not_before"] == f"2026-11-21T{at}.000000+00:00"
     assert found["error"] == "none there"
     assert found["error_data"]["retryable"] is True
-
-
-@pytest.mark.parametrize("kind", TRIED_AGAIN)
-def test_an_error_of_another_name_that_may_be_over_later_is_tried_again(kind):
-    """A cloud's own kind of an error, which nobody listed anywhere."""
-    renamed = type("OfThatCloud", (kind,), {})
+    renamed = type("OfThatCloud", (kind,), {})  # a cloud's own, which nobody listed anywhere
     assert settled(None, problem_of(renamed("none there")))["state"] == "waiting"
 
 
@@ -277,8 +235,9 @@ def test_one_error_may_be_retryable_where_its_kind_is_not():
 
 
 def test_each_attempt_looks_in_the_next_zone_that_is_allowed():
-    assert [zone_of(cell_row(attempt=n, zones=("a", "b"))) for n in (1, 2, 3)] == ["a", "b", "a"]
-    assert zone_of(cell_row(attempt=1)) is None
+    tries = [cell_row(attempt=n, zones=("a", "b")) for n in (1, 2, 3)]
+    assert [rules.zone_of(one) for one in tries] == ["a", "b", "a"]
+    assert rules.zone_of(cell_row(attempt=1)) is None
 
 
 @pytest.mark.parametrize(
@@ -294,14 +253,12 @@ def test_each_attempt_looks_in_the_next_zone_that_is_allowed():
     ],
 )  # fmt: skip
 def test_a_worker_serves_the_routes_that_its_patterns_name(patterns, route, does):
-    assert serves(patterns, route) is does
+    assert rules.serves(patterns, route) is does
 
 
 def test_patterns_are_read_once_each_and_one_of_no_provider_is_told_with_the_nearest():
-    assert read_patterns(" aws/* ,vsphere/site-a,aws/*", ["aws", "vsphere"]) == (
-        "aws/*",
-        "vsphere/site-a",
-    )
+    found = read_patterns(" aws/* ,vsphere/site-a,aws/*", ["aws", "vsphere"])
+    assert found == ("aws/*", "vsphere/site-a")
     with pytest.raises(errors.UnknownName) as raised:
         read_patterns("aws,vspere/site-a", ["aws", "vsphere"])
     assert "vspere" in raised.value.message

@@ -26,14 +26,10 @@ def job(*lines: str, seconds: float = 100.0) -> Step:
 
 
 def rented(*steps: Step, disk: DiskSpec = HDD, runs: int = 1, loop: Loop | None = None) -> Plan:
-    prices = (
-        machine_part(SHIPPED, "azure", "Standard_D2s_v5", "eastus"),
-        disk_part(SHIPPED, "azure", disk, "eastus"),
-    )
-    rental = Rental(
-        scope=Scope(provider="azure", region="eastus"), spec=RentSpec(), offer="a machine",
-        disk=disk, prices=prices,
-    )  # fmt: skip
+    machine = machine_part(SHIPPED, "azure", "Standard_D2s_v5", "eastus")
+    prices = (machine, disk_part(SHIPPED, "azure", disk, "eastus"))
+    what = {"spec": RentSpec(), "offer": "a machine", "disk": disk, "prices": prices}
+    rental = Rental(scope=Scope(provider="azure", region="eastus"), **what)
     return plan(steps=steps, runs=runs, loop=loop).model_copy(update={"rental": rental})
 
 
@@ -88,14 +84,11 @@ DARK = CellCost(
 )
 
 
-def test_all_trials_count_together_and_without_a_limit_as_far_as_they_are_known():
+def test_all_trials_count_together_and_a_refusal_is_the_users_and_says_what_transactions_are():
     assert check_cost([priced(0.5), priced(0.4)], 1.0, None) == pytest.approx(0.9)
     with pytest.raises(CostRefused, match=r"--max-cost 1: it may cost \$1\.10"):
         check_cost([priced(0.5), priced(0.6)], 1.0, None)
     assert check_cost([priced(0.5), DARK], None, None) == pytest.approx(0.7)
-
-
-def test_a_refusal_is_the_users_and_says_what_transactions_are_of_it():
     with pytest.raises(CostRefused, match=r"\$3\.00, \$2\.00 of it for transactions") as refused:
         check_cost([priced(3.0, transactions=2.0)], 1.0, None)
     assert refused.value.exit_code == 2
@@ -136,14 +129,11 @@ def test_what_is_no_sum_of_money_is_refused(value: float):
         check_cost_limit("aws", 1.0, value, rents=True)
 
 
-@pytest.mark.parametrize("provider", ["local", "ssh"])
-def test_where_nothing_is_rented_a_limit_means_nothing(provider: str):
-    with pytest.raises(InvalidValue, match=f"--provider {provider}, which rents nothing"):
-        check_cost_limit(provider, 1.0, None, rents=False)
-    check_cost_limit(provider, None, None, rents=False)
-
-
-def test_a_price_is_assumed_for_a_limit_only():
+def test_where_nothing_is_rented_a_limit_means_nothing_and_a_price_is_assumed_for_a_limit_only():
+    for provider in ("local", "ssh"):
+        with pytest.raises(InvalidValue, match=f"--provider {provider}, which rents nothing"):
+            check_cost_limit(provider, 1.0, None, rents=False)
+        check_cost_limit(provider, None, None, rents=False)
     with pytest.raises(InvalidValue, match="has no effect without --max-cost"):
         check_cost_limit("vsphere", None, 0.1, rents=True)
     check_cost_limit("vsphere", 5, 0, rents=True)

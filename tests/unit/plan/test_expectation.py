@@ -1,6 +1,7 @@
 """What steps should find: by a plan before, and from what was measured afterwards."""
 
 import json
+from dataclasses import replace
 from types import SimpleNamespace
 
 import pytest
@@ -44,8 +45,6 @@ def load_of(options: str) -> Load:
 
 
 class TestWhatAStepAsks:
-    """A load is read from fio's options as fio reads them."""
-
     def test_the_depth_of_a_queue_of_an_engine_that_waits_and_of_the_page_cache(self):
         found = load_of("rw=randread\nbs=16k\ndirect=1\nioengine=libaio\niodepth=8\nnumjobs=4")
         assert (found.block_bytes, found.depth, found.random) == (16 * KIB, 32, True)
@@ -56,15 +55,10 @@ class TestWhatAStepAsks:
         found = load_of("rw=write\nbs=8k\nfdatasync=1")
         assert (found.random, found.depth) == (True, 1)
 
-    @pytest.mark.parametrize(
-        ("options", "share"),
-        [
-            ("rw=randrw", 0.5), ("rw=randrw\nrwmixread=70", 0.7), ("rw=rw\nrwmixwrite=10", 0.9),
-            ("rw=randread:8", 1), ("rw=write", 0),
-        ],
-    )  # fmt: skip
-    def test_the_mix(self, options: str, share: float):
-        assert load_of(options).read_share == pytest.approx(share)
+    def test_the_mix(self):
+        shares = {"rw=randrw": 0.5, "rw=randrw\nrwmixread=70": 0.7, "rw=rw\nrwmixwrite=10": 0.9}
+        for options, share in {**shares, "rw=randread:8": 1, "rw=write": 0}.items():
+            assert load_of(options).read_share == pytest.approx(share), options
 
     def test_a_rate_also_as_a_share_of_what_an_earlier_step_reaches(self):
         assert load_of("rw=randread\nbs=4k\nrate_iops=100\nnumjobs=2").max_per_s == 200
@@ -72,7 +66,6 @@ class TestWhatAStepAsks:
         step = Step(index=1, name="b", job=job("rw=randread\nrate_iops=50% of a"), expected_s=60)
         assert asked_by(step, capacity_bytes=None, rates={"a": 3000}).load.max_per_s == 1500
 
-    def test_jobs_of_different_blocks_are_no_one_load(self):
         text = job("rw=randread\nbs=4k\ndirect=1") + "[b]\n" + job("rw=write\nbs=64k\ndirect=1")[4:]
         found = asked_by(Step(index=0, name="a", job=text, expected_s=60), capacity_bytes=None)
         assert not found.is_one
@@ -123,56 +116,60 @@ def test_a_run_that_is_as_the_one_before_is_told_once_and_a_loop_has_its_fewest_
     assert max(one.round or 0 for one in plan.expectation.steps) == plan.loop.min_rounds
 
 
-def test_a_machine_that_is_not_in_the_catalogue_is_told():
-    found = expected(RANDOM, instance_type="z9.huge")
-    assert any("z9.huge" in one for one in found.unknown)
-    assert first(found).begin.iops == 3000
-
-
-def test_the_lab_s_machine_and_latency_are_those_that_were_told():
+def test_the_lab_s_machine_latency_and_custom_disk_are_those_that_were_told():
     lab = EmulationOptions(vm_iops=500, latency_ms=20)
-    found = expected(RANDOM, scope=Scope(provider="lab"), cloud="aws", spec=RentSpec(lab=lab))
-    assert (first(found).begin.iops, first(found).begin.limited_by) == (500, "vm-iops")
+    told = {"scope": Scope(provider="lab"), "cloud": "aws", "spec": RentSpec(lab=lab)}
+    found = first(expected(RANDOM, **told)).begin
+    assert (found.iops, found.limited_by) == (500, "vm-iops")
     slow = job("rw=randread\nbs=4k\ndirect=1\niodepth=1\nioengine=libaio")
-    found = expected(slow, scope=Scope(provider="lab"), cloud="aws", spec=RentSpec(lab=lab))
-    assert (first(found).begin.iops, first(found).begin.limited_by) == (50, "latency")
+    found = first(expected(slow, **told)).begin
+    assert (found.iops, found.limited_by) == (50, "latency")
+    disk = DiskSpec(type="custom", size_gib=4, iops=2000, throughput_mib_per_s=40)
+    told = {"scope": Scope(provider="lab"), "disk": disk}
+    found = first(expected(RANDOM, **told)).begin
+    capped = first(expected(RANDOM, **told, spec=RentSpec(lab=EmulationOptions(vm_iops=600)))).begin
+    assert (found.iops, found.limited_by) == (2000, "disk-iops")
+    assert (capped.iops, capped.limited_by) == (600, "vm-iops")
 
 
-def test_a_host_cache_is_cold_at_first_and_warm_then():
-    found = expected(
-        RANDOM,
-        scope=Scope(provider="azure", region="eastus"),
-        spec=RentSpec(azure=AzureOptions(cache="readonly")),
-        disk=DiskSpec(type="Premium_LRS", size_gib=256),
-        instance_type="Standard_D2s_v3",
-    )
+def on_azure(kind: str, gib: int, machine: str | None = None, **options: object) -> PlanExpectation:
+    """What is expected of random reads of a disk of Azure with these options."""
+    scope, spec = Scope(provider="azure", region="eastus"), RentSpec(azure=AzureOptions(**options))
+    disk = DiskSpec(type=kind, size_gib=gib)
+    return expected(RANDOM, scope=scope, spec=spec, disk=disk, instance_type=machine)
+
+
+def test_azure_s_cold_then_warm_cache_bursts_on_demand_bought_tiers_and_transactions_are_expected():
+    found = on_azure("Premium_LRS", 256, "Standard_D2s_v3", cache="readonly")
     cold, warm = (found.of(one) for one in found.steps)
     assert cold.begin.limited_by != "vm-cached-iops"
     assert warm.begin.limited_by == "vm-cached-iops"
     assert warm.begin.iops > cold.lasting.iops
-
-
-def test_bursting_on_demand_and_a_bought_tier_are_expected():
-    azure = AzureOptions(performance_tier="P50", bursting=True)
-    found = expected(
-        RANDOM,
-        scope=Scope(provider="azure", region="eastus"),
-        spec=RentSpec(azure=azure),
-        disk=DiskSpec(type="Premium_LRS", size_gib=1024),
-    )
+    found = on_azure("Premium_LRS", 1024, performance_tier="P50", bursting=True)
     assert 30_000 in [one.iops for one in first(found).begin.bounds]
+    price = on_azure("Standard_LRS", 256).price
+    # 500 a second for 730 hours at $0.0005 for 10,000.
+    assert price.transactions_usd == pytest.approx(500 * 3600 * 730 / 10_000 * 0.0005)
+    assert price.storage_usd is not None
+    assert price.transactions_usd > price.storage_usd
+
+
+VSPHERE = Scope(provider="vsphere")
+
+
+def limited(iops: int) -> RentSpec:
+    return RentSpec(vsphere=VsphereOptions(iops_limit=iops))
 
 
 def test_a_vsphere_limit_and_its_owner_s_promise_are_expected():
-    limited = RentSpec(vsphere=VsphereOptions(iops_limit=400))
-    found = expected(RANDOM, scope=Scope(provider="vsphere"), spec=limited, disk=None)
+    found = expected(RANDOM, scope=VSPHERE, spec=limited(400), disk=None)
     assert first(found).begin.iops == 400
-    found = expected(RANDOM, scope=Scope(provider="vsphere"), disk=None, promise=Promise(iops=5000))
+    found = expected(RANDOM, scope=VSPHERE, disk=None, promise=Promise(iops=5000))
     assert first(found).begin.iops == 5000
 
 
-AT_3000_IOPS = RentSpec(vsphere=VsphereOptions(iops_limit=3000))
-LIMITED = {"scope": Scope(provider="vsphere"), "spec": AT_3000_IOPS}
+LIMITED = {"scope": VSPHERE, "spec": limited(3000)}
+
 LARGE = job("rw=read\nbs=1m\ndirect=1\niodepth=8\nioengine=libaio")
 
 
@@ -182,20 +179,14 @@ class TestIopsOfLargeBlocks:
     def level(self, profile: str, **told: object) -> ExpectedLevel:
         return first(expected(profile, disk=None, **told)).begin
 
-    def test_esxi_counts_32_kib_against_its_limit(self):
+    def test_esxi_counts_32_kib_against_its_limit_and_those_of_striped_disks_add_up(self):
         large = self.level(LARGE, **LIMITED)
         assert large.bytes_per_s == pytest.approx(3000 * 32 * KIB)
         assert large.words() == "disk IOPS (a block counts as 32)"
         assert self.level(job("rw=randread\nbs=40k\ndirect=1"), **LIMITED).iops == 1500
         assert "KB 385258" in " ".join(expected(LARGE, disk=None, **LIMITED).sources)
-
-    def test_the_limits_of_several_striped_disks_add_up(self):
-        several = expected(
-            RANDOM,
-            scope=Scope(provider="vsphere"),
-            spec=RentSpec(vsphere=VsphereOptions(iops_limit=500)),
-            disk=DiskSpec(type="VMFS", size_gib=20, count=4),
-        )
+        disks = DiskSpec(type="VMFS", size_gib=20, count=4)
+        several = expected(RANDOM, scope=VSPHERE, spec=limited(500), disk=disks)
         assert first(several).begin.iops == 2000
 
     def test_a_limit_and_a_promise_hold_together_and_count_256_kib_without_a_catalogue(self):
@@ -231,32 +222,11 @@ def test_a_fill_while_credit_is_held_spends_none_in_the_plan():
     assert held.of(held.steps[0]).lasts_s is None
 
 
-def test_a_custom_disk_of_the_lab_gives_what_its_flags_say():
-    disk = DiskSpec(type="custom", size_gib=4, iops=2000, throughput_mib_per_s=40)
-    told = {"scope": Scope(provider="lab"), "disk": disk}
-    found = first(expected(RANDOM, **told)).begin
-    capped = first(expected(RANDOM, **told, spec=RentSpec(lab=EmulationOptions(vm_iops=600)))).begin
-    assert (found.iops, found.limited_by) == (2000, "disk-iops")
-    assert (capped.iops, capped.limited_by) == (600, "vm-iops")
-
-
-def test_of_an_unknown_disk_nothing_is_expected():
-    assert planned(RANDOM, scope=Scope(provider="vsphere"), disk=None).expectation is None
-
-
-class TestPrice:
-    """A month of the disk over what it gives."""
-
-    def test_a_standard_hdd_of_azure_costs_more_in_transactions_than_in_storage(self):
-        price = expected(
-            RANDOM,
-            scope=Scope(provider="azure", region="eastus"),
-            disk=DiskSpec(type="Standard_LRS", size_gib=256),
-        ).price
-        # 500 a second for 730 hours at $0.0005 for 10,000.
-        assert price.transactions_usd == pytest.approx(500 * 3600 * 730 / 10_000 * 0.0005)
-        assert price.storage_usd is not None
-        assert price.transactions_usd > price.storage_usd
+def test_of_an_unknown_disk_nothing_is_expected_and_an_unknown_machine_is_told():
+    assert planned(RANDOM, scope=VSPHERE, disk=None).expectation is None
+    found = expected(RANDOM, instance_type="z9.huge")
+    assert any("z9.huge" in one for one in found.unknown)
+    assert first(found).begin.iops == 3000
 
 
 @pytest.mark.parametrize("profile", shipped_names())
@@ -271,25 +241,16 @@ LOAD = Load(block_bytes=4096, depth=32)
 
 def test_credit_is_charged_with_what_was_done_before_and_idle_time_gives_it_back():
     path = limit_paths_of(named_disk("aws:gp2:20"), None, SHIPPED)[0]
-    first, second, third = expected_afterwards(
-        path,
-        [
-            Stage(LOAD, 931, reached=3000),
-            Stage(LOAD, 931, reached=3000),
-            Stage(LOAD, 60, reached=100),
-        ],
-    )
-    left = [credit["disk-iops"] for _, credit in (first, second, third)]
-    assert left == pytest.approx([1, 0.5, 0], abs=0.01)
-    assert first[0].begin.iops == 3000
-    *_, after = expected_afterwards(
-        path, [Stage(LOAD, 1862, reached=3000), Stage(LOAD, 60, reached=3000, idle_s=27_000)]
-    )
-    assert after[1]["disk-iops"] == pytest.approx(0.5, abs=0.01)
-    *_, after = expected_afterwards(
-        path, [Stage(LOAD, 3600, reached=90), Stage(LOAD, 60, reached=3000)]
-    )
-    assert after[1]["disk-iops"] == 1
+
+    def left(*stages: Stage) -> list[float]:
+        return [credit["disk-iops"] for _, credit in expected_afterwards(path, stages)]
+
+    half, minute = Stage(LOAD, 931, reached=3000), Stage(LOAD, 60, reached=3000)
+    assert left(half, half, minute) == pytest.approx([1, 0.5, 0], abs=0.01)
+    assert expected_afterwards(path, [half])[0][0].begin.iops == 3000
+    whole, rested = Stage(LOAD, 1862, reached=3000), replace(minute, idle_s=27_000)
+    assert left(whole, rested)[-1] == pytest.approx(0.5, abs=0.01)
+    assert left(Stage(LOAD, 3600, reached=90), minute)[-1] == 1
     assert expected_afterwards(path, [Stage(None, 60, reached=3000)]) == [None]
 
 
@@ -299,37 +260,26 @@ def test_a_machine_named_with_the_disk_limits_it_too():
     assert found[0].begin.limited_by == "vm-throughput"
 
 
-@pytest.mark.parametrize(
-    ("machine", "unknown"),
-    [
-        (None, ""), ("c4.xlarge", ""), ("c4.xlrage", "c4.xlrage towards gp3 (near: c4.xlarge"),
-        ("warp.9", "warp.9 towards gp3"),
-    ],
-)  # fmt: skip
-def test_a_machine_type_that_is_not_known_is_said_to_be_so_with_what_is_near(machine, unknown):
-    (found,) = Hint(as_disk="aws:gp3:100", as_machine=machine).limit_paths(SHIPPED)
-    assert unknown in "; ".join(found.unknown)
-    assert bool(found.unknown) is bool(unknown)
-
-
-def test_a_machine_beside_a_promise_is_said_not_to_count():
+def test_a_machine_type_that_is_not_known_is_said_to_be_so_with_what_is_near():
+    near = {"c4.xlrage": "c4.xlrage towards gp3 (near: c4.xlarge", "warp.9": "warp.9 towards gp3"}
+    for machine, unknown in {None: "", "c4.xlarge": "", **near}.items():
+        (found,) = Hint(as_disk="aws:gp3:100", as_machine=machine).limit_paths(SHIPPED)
+        assert unknown in "; ".join(found.unknown)
+        assert bool(found.unknown) is bool(unknown), machine
+    # Beside a promise none counts, and that is said.
     assert Hint(promise="iops=100").limit_paths(SHIPPED)[0].unknown == ()
     (path,) = Hint(promise="iops=100", as_machine="c4.large").limit_paths(SHIPPED)
     assert "c4.large" in path.unknown[0]
 
 
-@pytest.mark.parametrize(
-    ("cloud", "machine", "typed", "used"),
-    [
-        ("aws", "c4.large", None, "c4.large"), ("aws", "c4.large", "m5.large", "m5.large"),
-        ("azure", "c4.large", None, None), (None, None, None, None),
-    ],
-)  # fmt: skip
-def test_the_machine_that_a_run_recorded_counts_for_a_disk_of_its_cloud(
-    cloud, machine, typed, used
-):
-    hint = Hint(as_disk="aws:gp3:100", as_machine=typed)
-    assert hint.on_machine(cloud, machine).as_machine == used
+def test_the_machine_that_a_run_recorded_counts_for_a_disk_of_its_cloud():
+    def used(cloud, machine, typed=None):
+        hint = Hint(as_disk="aws:gp3:100", as_machine=typed)
+        return hint.on_machine(cloud, machine).as_machine
+
+    assert used("aws", "c4.large") == "c4.large"
+    assert used("aws", "c4.large", typed="m5.large") == "m5.large"
+    assert used("azure", "c4.large") is used(None, None) is None
 
 
 @pytest.mark.parametrize(

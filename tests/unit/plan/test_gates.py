@@ -47,10 +47,8 @@ def test_a_figure_that_will_be_there_passes(text):
 
 def test_a_fill_alone_is_what_is_measured_and_the_result_of_a_search_needs_a_search():
     check_gates(asking("fill: iops < 1", "iops < 1"), STEPS[:1])
-    search = Search(
-        capacity="reads", steps=("both",), target=Threshold.parse("p99 < 2ms"), precision=0.02,
-        beyond=100,
-    )  # fmt: skip
+    how = {"target": Threshold.parse("p99 < 2ms"), "precision": 0.02, "beyond": 100}
+    search = Search(capacity="reads", steps=("both",), **how)
     check_gates(asking("sla < 5000"), STEPS, search)
     with pytest.raises(InvalidValue, match="makes no search"):
         check_gates(asking("sla < 5000"), STEPS)

@@ -16,14 +16,10 @@ TARGET = FioTarget(kind="directory", path="/mnt/disk/work", size_bytes=None, cap
 
 
 def record(*samples):
-    return Recorded(
-        "sda",
-        tuple(
-            Sample(60.0 * n, r, w, r * size, w * size, seconds=60.0)
-            for n, (r, w, size) in enumerate(samples)
-        ),
-        is_dated=False,
+    loads = (
+        Sample(60.0 * n, r, w, r * s, w * s, seconds=60.0) for n, (r, w, s) in enumerate(samples)
     )
+    return Recorded("sda", tuple(loads), is_dated=False)
 
 
 def steps(load, name="week.txt"):
@@ -57,11 +53,10 @@ def test_a_name_that_is_no_yaml_does_no_harm():
 rates = st.integers(0, 50_000)
 
 
-@given(
-    st.lists(st.tuples(rates, rates, st.integers(512, 1 << 20)), min_size=1, max_size=30).filter(
-        lambda samples: any(r + w for r, w, _ in samples)
-    )
-)
+samples = st.lists(st.tuples(rates, rates, st.integers(512, 1 << 20)), min_size=1, max_size=30)
+
+
+@given(samples.filter(lambda all_of_it: any(r + w for r, w, _ in all_of_it)))
 def test_whatever_was_recorded_diskbench_accepts_its_profile(samples):
     made = [step for step in steps(record(*samples)) if step.role == "offered"]
     most = max(r + w for r, w, _ in samples)

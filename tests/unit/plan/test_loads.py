@@ -35,10 +35,8 @@ class TestAsked:
 
     def test_own_disks_are_taken_in_order(self) -> None:
         (cell,) = cells_of(own(("/dev/b", "2"), ("/dev/a", "1")))
-        assert cell.target.disks == (
-            NamedDisk(path="/dev/b", destroy_data="2"),
-            NamedDisk(path="/dev/a", destroy_data="1"),
-        )
+        disks = [(disk.path, disk.destroy_data) for disk in cell.target.disks]
+        assert disks == [("/dev/b", "2"), ("/dev/a", "1")]
 
     @pytest.mark.parametrize(
         ("request_", "told"),
@@ -46,10 +44,7 @@ class TestAsked:
             (own(("/dev/a", "1"), ("/dev/a", "1")), "/dev/a is given twice"),
             (own(("/dev/a", "1"), ("/dev/b", "")), "destroys all data"),
             (own(("/dev/a", "1"), destroy_data=()), "measuring /dev/a destroys all data"),
-            (
-                own(("/dev/a", "1"), ("/dev/b", "2"), destroy_data=("1",)),
-                "measuring /dev/b destroys",
-            ),
+            (own(("/dev/a", "1"), ("/dev/b", "2"), destroy_data=("1",)), "/dev/b destroys all"),
             (own(("/dev/a", "1"), destroy_data=("1", "2")), "2 identities are given for 1 device"),
         ],
     )
@@ -57,31 +52,22 @@ class TestAsked:
         with pytest.raises(InvalidValue, match=told):
             cells_of(request_)
 
-    @pytest.mark.parametrize(
-        ("rent", "disks"),
-        [
-            (RentSpec(disk="gp3", size_gib=4), 1),
-            (RentSpec(disk="gp3", size_gib=4, count=3), 3),
-            (RentSpec(disk="gp3", size_gib=4, count=3, stripe=True), 1),
-        ],
-    )
-    def test_rented_disks_are_as_many_as_asked_for(self, rent: RentSpec, disks: int) -> None:
-        (cell,) = cells_of({"provider": "aws", "profile": "j"}, rent)
-        assert len({disk.path for disk in cell.target.disks}) == disks
+    def test_rented_disks_are_as_many_as_asked_for(self) -> None:
+        one = RentSpec(disk="gp3", size_gib=4)
+        three = one.model_copy(update={"count": 3})
+        striped = three.model_copy(update={"stripe": True})
+        for rent, disks in ((one, 1), (three, 3), (striped, 1)):
+            (cell,) = cells_of({"provider": "aws", "profile": "j"}, rent)
+            assert len({disk.path for disk in cell.target.disks}) == disks
 
-    @pytest.mark.parametrize(
-        ("fields", "rent", "field"),
-        [
-            (own(("/dev/a", "1"), ("/dev/b", "2")), None, "device"),
-            ({"provider": "aws"}, RentSpec(disk="gp3", count=2), "count"),
-        ],
-    )
-    def test_a_profile_that_names_no_devices_measures_one(self, fields, rent, field):
-        (cell,) = cells_of(fields, rent)
-        with pytest.raises(InvalidValue, match="only one disk") as refused:
-            check_several(shipped_profile("quick"), cell)
-        assert refused.value.field == field
-        check_several(parse_profile(EACH, name="j"), cell)
+    def test_a_profile_that_names_no_devices_measures_one(self):
+        two, rent = own(("/dev/a", "1"), ("/dev/b", "2")), RentSpec(disk="gp3", count=2)
+        cells = {"device": cells_of(two), "count": cells_of({"provider": "aws"}, rent)}
+        for field, (cell,) in cells.items():
+            with pytest.raises(InvalidValue, match="only one disk") as refused:
+                check_several(shipped_profile("quick"), cell)
+            assert refused.value.field == field
+            check_several(parse_profile(EACH, name="j"), cell)
 
 
 @pytest.mark.parametrize(
@@ -100,15 +86,19 @@ def test_a_step_loads_its_disks_alike_or_not(text: str, disks: int | None) -> No
 
 
 AWS = Scope(provider="aws", region="us-east-1")
-IO2 = {
-    "spec": RentSpec(disk="io2", size_gib=100, count=2),
-    "disk": DiskSpec(type="io2", size_gib=100, iops=5000, count=2),
-}
+
+
+def disks(kind: str, count: int = 2, **more: object) -> dict[str, object]:
+    """So many disks of 100 GiB, asked for and sold."""
+    return {
+        "spec": RentSpec(disk=kind, size_gib=100, count=count),
+        "disk": DiskSpec(type=kind, size_gib=100, count=count, **more),
+    }
 
 
 def planned(text: str, **told: object) -> Plan:
     """A plan on as many disks as are rented: two io2 unless told."""
-    rented = {**IO2, **told}
+    rented = {**disks("io2", iops=5000), **told}
     target = requested_target(rented.get("scope", AWS).provider, {}, rented["spec"])
     return plan_of(text, target=target, **rented)
 
@@ -118,12 +108,6 @@ def rates(plan: Plan) -> list[float | None]:
     return [one and one.begin.iops for one in [found.of(step) for step in found.steps]]
 
 
-GP2 = {
-    "spec": RentSpec(disk="gp2", size_gib=100, count=2),
-    "disk": DiskSpec(type="gp2", size_gib=100, count=2),
-}
-
-
 class TestExpected:
     """The sum of the disks that a step loads alike, up to the machine's limits."""
 
@@ -131,41 +115,38 @@ class TestExpected:
         assert rates(planned(EACH)) == [10_000]
         assert rates(planned(ONE_AFTER_THE_OTHER)) == [5000, 5000]
         assert rates(planned(UNEVEN)) == [None]
-        spec = RentSpec(disk="io2", size_gib=100, count=2)
-        spec = spec.with_groups({"lab": {"vm_iops": 8000}})
+        spec = disks("io2")["spec"].with_groups({"lab": {"vm_iops": 8000}})
         level = planned(EACH, spec=spec).expectation.expectations[0].begin
         assert (level.iops, level.limited_by) == (8000, "vm-iops")
         assert rates(planned(ONE_AFTER_THE_OTHER, spec=spec)) == [5000, 5000]
 
     def test_credit_of_disks_loaded_alike_is_summed_and_of_disks_in_turn_unknown(self) -> None:
-        (found,) = planned(EACH, **GP2).expectation.expectations
+        (found,) = planned(EACH, **disks("gp2")).expectation.expectations
         assert (found.begin.iops, found.lasting.iops) == (6000, 600)
-        found = planned(ONE_AFTER_THE_OTHER, **GP2).expectation
+        found = planned(ONE_AFTER_THE_OTHER, **disks("gp2")).expectation
         assert found.expectations == ()
         assert "credit" in found.unknown[-1]
 
     def test_a_promise_is_each_disks(self) -> None:
         told = {
-            "scope": Scope(provider="vsphere"), "spec": RentSpec(size_gib=100, count=2),
-            "disk": DiskSpec(type="datastore", size_gib=100, count=2), "promise": Promise(iops=700),
+            **disks("datastore"), "scope": Scope(provider="vsphere"),
+            "spec": RentSpec(size_gib=100, count=2), "promise": Promise(iops=700),
         }  # fmt: skip
-        assert rates(planned(EACH, **told)) == [1400]  # type: ignore[arg-type]
-        assert rates(planned(ONE_AFTER_THE_OTHER, **told)) == [700, 700]  # type: ignore[arg-type]
+        assert rates(planned(EACH, **told)) == [1400]
+        assert rates(planned(ONE_AFTER_THE_OTHER, **told)) == [700, 700]
 
 
-def test_the_draft_says_which_new_disk_each_device_is() -> None:
+def test_the_draft_says_which_new_disk_each_device_is_and_each_must_be_large_enough() -> None:
     places = [line.rpartition(" ")[2] for line in planned(EACH).changes]
     assert places == ["/dev/new-disk-1", "/dev/new-disk-2"]
+    with pytest.raises(InvalidValue, match="/dev/new-disk-1"):
+        planned(EACH.replace("size=1g", "size=101g"))
 
 
 @pytest.mark.parametrize("count", [1, 3])
 def test_as_many_disks_as_devices_or_none_is_rented(count: int) -> None:
-    told = {
-        "spec": RentSpec(disk="io2", size_gib=100, count=count),
-        "disk": DiskSpec(type="io2", size_gib=100, iops=5000, count=count),
-    }
     with pytest.raises(ProfileError, match="2 devices"):
-        planned(EACH, **told)
+        planned(EACH, **disks("io2", count, iops=5000))
 
 
 def test_no_filesystem_is_made_on_several() -> None:
@@ -176,11 +157,6 @@ def test_no_filesystem_is_made_on_several() -> None:
     with pytest.raises(InvalidValue, match="one disk") as refused:
         draft(cell, parse_profile(EACH, name="j"), rental, "campaign", SHIPPED)
     assert refused.value.field == "filesystem"
-
-
-def test_each_disk_must_be_large_enough() -> None:
-    with pytest.raises(InvalidValue, match="/dev/new-disk-1"):
-        planned(EACH.replace("size=1g", "size=101g"))
 
 
 FILL = Step(index=0, name="fill", role="fill", job="[fill]", expected_s=10)

@@ -32,51 +32,36 @@ THERE = {"provider": "ssh", "host": "me@there", "path": "/mnt"}
 MEASURED = {"runs": 3, "fail_if": ("iops < 1",)}
 
 
-@pytest.mark.parametrize(
-    ("file", "combinations"),
-    [
-        pytest.param(
-            {"axes": TWO_BY_TWO, "defaults": LAB},
-            [{**LAB, "disk": disk, "size": size} for disk in "ab" for size in (1, 2)],
-            id="the product of the axes in the order of the file",
-        ),
-        pytest.param(
-            {"axes": {"volume": [{"disk": "gp2", "size": 20}, {"disk": "io1", "iops": 100}]}},
-            [{"disk": "gp2", "size": 20}, {"disk": "io1", "iops": 100}],
-            id="fields that go together",
-        ),
-        pytest.param(
-            {"defaults": {"parameters": {"size": "1g"}},
-             "axes": {"parameters": [{"runtime": 4}, {"parameters": {"size": "2g"}, "runs": 3}]}},
-            [{"parameters": {"size": "1g", "runtime": 4}},
-             {"parameters": {"size": "2g"}, "runs": 3}],
-            id="a value of parameters is the parameters",
-        ),
-        pytest.param(
-            {"axes": {"a": [{"parameters": {"x": 1}}], "b": [{"parameters": {"y": 2}}]}},
-            [{"parameters": {"x": 1, "y": 2}}],
-            id="two axes may set different parameters",
-        ),
-        pytest.param(
-            {"defaults": LAB, "axes": TWO_BY_TWO,
-             "exclude": [{"disk": "a", "size": 2}, {**LAB, "disk": "b"}]},
-            [{**LAB, "disk": "a", "size": 1}],
-            id="exclude leaves out what has all of its fields",
-        ),
-        pytest.param(
-            {"defaults": AWS, "axes": {"disk": ["gp2"]}, "include": [THERE]},
-            [{**AWS, "disk": "gp2"}, THERE],
-            id="an include of another provider is a cell of its own",
-        ),
-        pytest.param(
-            {"defaults": {**AWS, "size": 20, **MEASURED},
-             "axes": {"volume": [{"disk": "gp2"}, {"provider": "gcp", "disk": "pd-ssd"}]}},
-            [{**AWS, "size": 20, **MEASURED, "disk": "gp2"},
-             {"provider": "gcp", "disk": "pd-ssd", **MEASURED}],
-            id="another provider takes from the defaults how to measure only",
-        ),
-    ],
-)  # fmt: skip
+COMBINED = {
+    "the product of the axes in the order of the file": (
+        {"axes": TWO_BY_TWO, "defaults": LAB},
+        [{**LAB, "disk": disk, "size": size} for disk in "ab" for size in (1, 2)]),
+    "fields that go together": (
+        {"axes": {"volume": [{"disk": "gp2", "size": 20}, {"disk": "io1", "iops": 100}]}},
+        [{"disk": "gp2", "size": 20}, {"disk": "io1", "iops": 100}]),
+    "a value of parameters is the parameters": (
+        {"defaults": {"parameters": {"size": "1g"}},
+         "axes": {"parameters": [{"runtime": 4}, {"parameters": {"size": "2g"}, "runs": 3}]}},
+        [{"parameters": {"size": "1g", "runtime": 4}}, {"parameters": {"size": "2g"}, "runs": 3}]),
+    "two axes may set different parameters": (
+        {"axes": {"a": [{"parameters": {"x": 1}}], "b": [{"parameters": {"y": 2}}]}},
+        [{"parameters": {"x": 1, "y": 2}}]),
+    "exclude leaves out what has all of its fields": (
+        {"defaults": LAB, "axes": TWO_BY_TWO,
+         "exclude": [{"disk": "a", "size": 2}, {**LAB, "disk": "b"}]},
+        [{**LAB, "disk": "a", "size": 1}]),
+    "an include of another provider is a cell of its own": (
+        {"defaults": AWS, "axes": {"disk": ["gp2"]}, "include": [THERE]},
+        [{**AWS, "disk": "gp2"}, THERE]),
+    "another provider takes from the defaults how to measure only": (
+        {"defaults": {**AWS, "size": 20, **MEASURED},
+         "axes": {"volume": [{"disk": "gp2"}, {"provider": "gcp", "disk": "pd-ssd"}]}},
+        [{**AWS, "size": 20, **MEASURED, "disk": "gp2"},
+         {"provider": "gcp", "disk": "pd-ssd", **MEASURED}]),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize(("file", "combinations"), COMBINED.values(), ids=COMBINED)
 def test_axes_exclude_and_include_make_combinations(file, combinations):
     assert fields(a_matrix(**file)) == combinations
 
@@ -96,18 +81,12 @@ def test_a_field_of_two_axes_a_cell_twice_and_more_than_anybody_pays_for_are_ref
 def test_each_field_knows_where_it_was_given_and_an_exclude_that_matches_nothing_is_found():
     matrix = a_matrix(axes={"disk": ["a"]}, exclude=[{"disk": "a"}, {"disk": "c"}])
     assert list(idle_excludes(matrix)) == [1]
-    matrix = a_matrix(
-        defaults={"provider": "aws", "runs": 2},
-        axes={"volume": [{"disk": "gp2"}]},
-        include=[{"runs": 3}],
-    )
-    (one,) = combinations(matrix)
-    assert one.places == {
-        "provider": ("defaults", "provider"),
-        "disk": ("axes", "volume", 0, "disk"),
-        "runs": ("include", 0, "runs"),
-    }
-    assert one.parts == (("axes", "volume", 0), ("include", 0))
+    axes, more = {"volume": [{"disk": "gp2"}]}, [{"runs": 3}]
+    (one,) = combinations(a_matrix(defaults={**AWS, "runs": 2}, axes=axes, include=more))
+    axis, include = one.parts
+    assert (axis, include) == (("axes", "volume", 0), ("include", 0))
+    places = {"disk": (*axis, "disk"), "runs": (*include, "runs")}
+    assert one.places == {"provider": ("defaults", "provider"), **places}
 
 
 def test_include_does_what_the_manual_of_github_actions_says_of_its_example():
@@ -143,12 +122,8 @@ def test_there_are_as_many_as_the_product_less_what_is_excluded_and_what_is_adde
     product = [{"disk": d, "size": s} for d in disks for s in sizes]
     excluded = data.draw(st.lists(st.sampled_from(product), unique_by=str, max_size=4))
     added = data.draw(st.lists(st.sampled_from("uvwxyz"), unique=True, max_size=4))
-    matrix = a_matrix(
-        defaults={"provider": "lab"},
-        axes={"disk": disks, "size": sizes},
-        exclude=excluded,
-        include=[{"disk": d, "size": 1} for d in added],
-    )
+    axes, more = {"disk": disks, "size": sizes}, [{"disk": d, "size": 1} for d in added]
+    matrix = a_matrix(defaults=LAB, axes=axes, exclude=excluded, include=more)
     assume(len(excluded) < len(product) or added)
     made = expand(matrix, seed=0)
     assert len(made) == math.prod([len(disks), len(sizes)]) - len(excluded) + len(added)
@@ -156,18 +131,15 @@ def test_there_are_as_many_as_the_product_less_what_is_excluded_and_what_is_adde
 
 
 def test_a_key_is_readable_a_block_is_it_without_the_replicate_and_no_two_cells_share_one():
-    matrix = a_matrix(
-        defaults={"provider": "aws", "region": "us-east-1", "instance_type": "m5.large"},
-        axes={"disk": [{"disk": "gp2", "size": 20}]},
-        include=[{"replicates": 2}],
-    )
+    there = {**AWS, "region": "us-east-1", "instance_type": "m5.large"}
+    axes = {"disk": [{"disk": "gp2", "size": 20}]}
+    matrix = a_matrix(defaults=there, axes=axes, include=[{"replicates": 2}])
     first, second = expand(matrix, seed=1)
     assert first.key == "aws/us-east-1/m5.large/gp2-20GiB/default#0"
     assert second.key.endswith("#1")
     assert first.block == second.block == "aws/us-east-1/m5.large/gp2-20GiB/default"
-    matrix = a_matrix(
-        defaults={"provider": "aws", "disk": "gp2"}, axes={"subnet": ["subnet-1", "subnet-2"]}
-    )
+    subnets = {"subnet": ["subnet-1", "subnet-2"]}
+    matrix = a_matrix(defaults={**AWS, "disk": "gp2"}, axes=subnets)
     first, second = keys(matrix)
     assert first != second
     assert {first, second} == set(keys(matrix))
@@ -182,10 +154,7 @@ def test_a_key_is_readable_a_block_is_it_without_the_replicate_and_no_two_cells_
         ({"provider": "aws", "disk": "a", "count": 2, "stripe": True}, "aws/a-x2/default#0"),
         ({"provider": "aws", "disk": "a", "zone": "us-east-1a"}, "aws/a,zone=us-east-1a/"),
         ({"provider": "aws", "disk": "a", "profile": "/x/my.fio", "runs": 3}, "/my,runs=3#0"),
-        (
-            {"provider": "aws", "disk": "a", "parameters": {"b": True, "a": 1.5}},
-            "/default,a=1.5,b=true#0",
-        ),
+        ({**AWS, "disk": "a", "parameters": {"b": True, "a": 1.5}}, "/default,a=1.5,b=true#0"),
     ],
 )
 def test_what_is_measured_stands_in_the_key(given, key):
@@ -209,15 +178,12 @@ def test_limits_count_by_region_and_workers_listen_to_routes(given, partition, r
 
 
 def test_a_cell_has_the_route_and_labels_of_its_matrix_beside_its_own_and_the_first_of_its_zones():
-    matrix = a_matrix(
-        route="site-a", defaults={"provider": "lab"}, axes={"v": [{"disk": "a"}, {"route": "b"}]}
-    )
+    axes = {"v": [{"disk": "a"}, {"route": "b"}]}
+    matrix = a_matrix(route="site-a", defaults=LAB, axes=axes)
     assert {one.route for one in expand(matrix, seed=1)} == {"lab/site-a", "lab/b"}
     (one,) = expand(a_matrix(defaults={"provider": "aws", "zones": ["a1", "a2"]}), seed=1)
     assert (one.zones, one.cell.rent.zone) == (("a1", "a2"), "a1")
-    matrix = a_matrix(
-        labels={"study": "s", "n": 1}, defaults={"provider": "lab", "labels": {"n": 2}}
-    )
+    matrix = a_matrix(labels={"study": "s", "n": 1}, defaults={**LAB, "labels": {"n": 2}})
     (one,) = expand(matrix, seed=1)
     assert dict(one.cell.labels) == {"study": "s", "n": "2"}
 
@@ -251,14 +217,9 @@ def test_a_matrix_comes_back_from_json_as_it_was():
 
 
 def test_tags_of_a_matrix_are_on_all_that_it_rents_and_those_of_a_cell_win():
-    matrix = Matrix.model_validate({
-        "name": "m",
-        "tags": {"env": "test", "team": "db"},
-        "include": [
-            {"provider": "aws", "disk": "gp2", "size": 20, "tags": {"team": "web"}},
-            {"provider": "local", "path": "/tmp"},
-        ],
-    })  # fmt: skip
+    web = {**AWS, "disk": "gp2", "size": 20, "tags": {"team": "web"}}
+    here = {"provider": "local", "path": "/tmp"}
+    matrix = a_matrix(tags={"env": "test", "team": "db"}, include=[web, here])
     rented, local = sorted((cell.cell for cell in expand(matrix, seed=1)), key=lambda c: c.provider)
     assert rented.rent.tags == (("env", "test"), ("team", "web"))
     assert local.rent is None
@@ -305,11 +266,9 @@ def test_a_cell_is_the_one_that_run_makes_of_the_same_flags(names, parameters):
     chosen = {"provider": "aws"} | {name: FLAGS[name] for name in names}
     words = [*words_of(chosen), "--replicates", "2", "--label", "a=b"]
     words += [word for name, value in parameters.items() for word in ("--set", f"{name}={value}")]
-    matrix = a_matrix(
-        order="listed",
-        defaults={"replicates": 2, "labels": {"a": "b"}, **chosen}
-        | ({"parameters": parameters} if parameters else {}),
-    )
+    defaults = {"replicates": 2, "labels": {"a": "b"}, **chosen}
+    defaults |= {"parameters": parameters} if parameters else {}
+    matrix = a_matrix(order="listed", defaults=defaults)
     assert tuple(one.cell for one in expand(matrix, seed=1)) == cells_of_run(words)
 
 

@@ -26,16 +26,12 @@ def made_of(replicates: list[int], seed: int = 0, order: str = "random") -> tupl
 
 @PATIENT
 @given(REPLICATES, SEEDS)
-def test_an_order_is_a_permutation(replicates, seed):
+def test_an_order_is_a_permutation_that_follows_from_its_seed_and_not_from_the_file(
+    replicates, seed
+):
     listed, shuffled = made_of(replicates, order="listed"), made_of(replicates, seed)
     assert Counter(one.key for one in shuffled) == Counter(one.key for one in listed)
     assert [one.position for one in shuffled] == list(range(len(listed)))
-
-
-@PATIENT
-@given(REPLICATES, SEEDS)
-def test_an_order_follows_from_its_seed_and_not_from_the_order_of_the_file(replicates, seed):
-    listed = made_of(replicates, order="listed")
     assert ordered(list(reversed(listed)), "random", seed) == ordered(listed, "random", seed)
 
 
@@ -57,11 +53,13 @@ def test_replicates_keep_their_order_each_in_a_round_of_its_own_spread_evenly(re
         assert all(abs(later - earlier - gap) <= 1 for earlier, later in pairwise(numbers))
 
 
-def test_an_order_stays_the_same_for_ever():
+def test_a_random_order_stays_the_same_for_ever_and_listed_is_as_the_file_has_it():
     """Recorded campaigns are repeated by their seed: this order may never change."""
     recorded = ((1, 0), (0, 0), (2, 0), (0, 1), (1, 1))
     keys = [f"lab/d{block}/default#{replicate}" for block, replicate in recorded]
     assert [one.key for one in made_of([2, 2, 1], seed=42)] == keys
+    listed = [f"lab/d{block}/default#{n}" for block, n in ((0, 0), (0, 1), (1, 0))]
+    assert [one.key for one in made_of([2, 1], order="listed")] == listed
 
 
 def test_every_place_in_a_round_falls_to_every_block_alike():
@@ -74,18 +72,11 @@ def test_every_place_in_a_round_falls_to_every_block_alike():
     assert chi_squared < 27.9  # 0.1 % of 9 degrees of freedom
 
 
-def test_listed_is_as_the_file_has_it():
-    cells = made_of([2, 1], order="listed")
-    listed = [f"lab/d{block}/default#{n}" for block, n in ((0, 0), (0, 1), (1, 0))]
-    assert [one.key for one in cells] == listed
-
-
 AWS = {"provider": "aws", "region": "us-east-1", "instance_type": "m5.large", "size": 20}
 NOW = "2026-11-21T12:00:00.000000+00:00"
 
 
 def machines(*, reuse_host=True, **fields):
-    """The machine of each cell, by its key."""
     matrix = a_matrix(reuse_host=reuse_host, **fields)
     return {one.key: one.machine for one in expand(matrix, seed=1)}
 

@@ -13,18 +13,9 @@ from diskbench.catalog.published import find_published, load_published
 from diskbench.engine.matrix.matrix_file import load_matrix
 from diskbench.model.options import RentSpec
 from diskbench.model.rental import DiskSpec, Rental, Scope
+from diskbench.plan import published
 from diskbench.plan.matrix import expand
-from diskbench.plan.published import (
-    FACTOR,
-    GOBONNIEGO_FILE,
-    NEAREST,
-    RunSubject,
-    asked_of,
-    matching,
-    nearest,
-    part,
-    published_verdict,
-)
+from diskbench.plan.published import GOBONNIEGO_FILE, RunSubject, asked_of, matching, nearest, part
 from diskbench.providers.azure.plugin import AzureOptions
 
 FIGURES = load_published()
@@ -34,16 +25,11 @@ ROW = bare_run(
 )  # fmt: skip
 
 
-def rented(provider, spec, *, cloud=None, disk=None):
-    rental = Rental(
-        scope=Scope(provider=provider, region=spec.region),
-        spec=spec,
-        cloud=cloud,
-        offer="",
-        disk=disk
-        or DiskSpec(type=spec.disk or spec.text("datastore"), size_gib=spec.size_gib or 20),
-    )
-    return make_plan(rental=rental)
+def rented(provider, spec, *, cloud=None, iops=None):
+    typed = (spec.disk or "").removeprefix("root:") or spec.text("datastore")
+    disk = DiskSpec(type=typed, size_gib=spec.size_gib or 20, iops=iops)
+    scope = Scope(provider=provider, region=spec.region)
+    return make_plan(rental=Rental(scope=scope, spec=spec, cloud=cloud, offer="", disk=disk))
 
 
 def test_what_was_not_rented_has_a_size_and_no_type_and_an_import_its_profile():
@@ -53,6 +39,10 @@ def test_what_was_not_rented_has_a_size_and_no_type_and_an_import_its_profile():
     assert asked_of(replace(ROW, cloud=None), None).cloud == "ssh"
     row = replace(ROW, provider=GOBONNIEGO_FILE, profile="gp2.json")
     assert asked_of(row, None).profile == "gobonniego"
+    # A disk of the lab is of the cloud that it imitates.
+    spec = RentSpec(disk="gp2", size_gib=20)
+    asked = asked_of(replace(ROW, provider="lab"), rented("lab", spec, cloud="aws"))
+    assert (asked.cloud, asked.disk_type, asked.size_gib) == ("aws", "gp2", 20)
 
 
 @pytest.mark.parametrize(
@@ -71,22 +61,14 @@ def test_an_imported_run_is_of_the_disk_that_it_was_said_to_be_of(said, disk):
     assert (asked.instance_type, asked.profile, asked.by_tool) == ("c5.large", "gobonniego", True)
 
 
-def test_a_lab_disk_is_of_the_cloud_that_it_imitates():
-    spec = RentSpec(disk="gp2", size_gib=20)
-    asked = asked_of(replace(ROW, provider="lab"), rented("lab", spec, cloud="aws"))
-    assert (asked.cloud, asked.disk_type, asked.size_gib) == ("aws", "gp2", 20)
+def test_a_disk_of_azure_has_the_host_cache_that_was_typed_or_none():
+    def cache_of(disk, typed=None):
+        spec = RentSpec(disk=disk, size_gib=64, azure=AzureOptions(cache=typed))
+        return asked_of(ROW, rented("azure", spec)).cache
 
-
-@pytest.mark.parametrize(
-    ("disk", "typed", "cache"),
-    [
-        ("Premium_LRS", None, "none"), ("Premium_LRS", "ReadWrite", "readwrite"),
-        ("temp-disk", None, None), ("root:Premium_LRS", None, None),
-    ],
-)  # fmt: skip
-def test_a_disk_of_azure_has_the_host_cache_that_was_typed_or_none(disk, typed, cache):
-    spec = RentSpec(disk=disk, size_gib=64, azure=AzureOptions(cache=typed))
-    assert asked_of(ROW, rented("azure", spec)).cache == cache
+    assert cache_of("Premium_LRS") == "none"
+    assert cache_of("Premium_LRS", "ReadWrite") == "readwrite"
+    assert cache_of("temp-disk") is cache_of("root:Premium_LRS") is None
 
 
 def matched(name):
@@ -96,15 +78,8 @@ def matched(name):
         spec = one.cell.rent
         if spec is None or one.cell.replicate:
             continue
-        typed = spec.disk or ""
-        size = spec.size_gib or 20
-        disk = DiskSpec(
-            type=typed.removeprefix("root:") or spec.text("datastore"),
-            size_gib=size,
-            iops=spec.iops,
-        )
         row = {"profile": one.cell.profile, "parameters": {}, "instance_type": spec.instance_type}
-        asked = asked_of(replace(ROW, **row), rented(one.cell.provider, spec, disk=disk))
+        asked = asked_of(replace(ROW, **row), rented(one.cell.provider, spec, iops=spec.iops))
         figures = matching(asked, FIGURES)
         assert figures, one.key
         found.append({figure.group for figure in figures})
@@ -123,12 +98,12 @@ def test_every_disk_of_a_matrix_that_repeats_a_post_has_its_figures(name):
 
 def only(name):
     (figure,) = find_published(name)
-    return published_verdict(figure, SHIPPED)
+    return published.published_verdict(figure, SHIPPED)
 
 
 @pytest.mark.parametrize("figure", find_published("san-vs-local/aberrant"), ids=lambda f: f.step)
 def test_what_no_sata_link_carries_is_served_from_cache(figure):
-    found = published_verdict(figure, SHIPPED)
+    found = published.published_verdict(figure, SHIPPED)
     assert found.words() == "no: served from cache"
     assert found.stands_for.limiter.name == "page-cache"
     assert "146,484" in found.stands_for.limiter.evidence[0]
@@ -139,10 +114,9 @@ def test_one_thread_that_fills_a_core_makes_a_figure_doubtful_and_a_faster_core_
     assert found.stands_for.iops == 981
     assert found.words() == "with care: CPU limit of the load generator"
     assert found.stands_for.limiter.name == "client"
-    assert found.stands_for.limiter.evidence == (
-        "the busiest core was 100 % busy (limit 90 %)",
-        "the load generator's share of it is unknown",
-    )
+    busy, share = found.stands_for.limiter.evidence
+    assert busy == "the busiest core was 100 % busy (limit 90 %)"
+    assert share == "the load generator's share of it is unknown"
     assert only("iaas-2018/bonnie/crucial/bonnie-seeks").trust == "yes"
 
 
@@ -151,25 +125,22 @@ def test_reads_on_a_c4_xlarge_met_its_path_to_ebs(disk):
     assert only(f"iaas-2018/results/{disk}/read").stands_for.limiter.name == "vm-throughput"
 
 
-def test_more_than_was_promised_is_not_to_be_planned_with():
+def test_more_than_was_promised_is_not_to_be_planned_with_and_a_san_is_as_fast_as_its_line():
     found = only("iaas-2018/results/standard/iops")
     assert (found.trust, found.stands_for.limiter.name) == ("with care", "unknown")
     assert [one.code for one in found.reasons] == ["above-promise"]
+    assert only("san-vs-local/stated/san/block-read").stands_for.limiter.name == "network"
 
 
 @pytest.mark.slow
 def test_what_a_post_doubts_itself_is_kept():
     for figure in FIGURES:
-        found = published_verdict(figure, SHIPPED)
+        found = published.published_verdict(figure, SHIPPED)
         if figure.doubt is not None:
             assert figure.doubt.code in {one.code for one in found.reasons}, figure.id
         else:
             found_by_rules = {one.code for one in found.reasons if one.weight != "note"}
             assert found_by_rules <= {"above-promise", "below-promise", "too-short"}, figure.id
-
-
-def test_a_san_behind_one_gigabit_is_as_fast_as_its_line():
-    assert only("san-vs-local/stated/san/block-read").stands_for.limiter.name == "network"
 
 
 GP2 = RunSubject(
@@ -249,7 +220,7 @@ def test_where_nothing_matches_the_reason_and_the_nearest_are_told(asked, told, 
     subject = RunSubject(**{"profile": "gobonniego", **asked})
     why_not, near = nearest(subject, FIGURES)
     assert (matching(subject, FIGURES), told in why_not) == ((), True)
-    assert 1 <= len(near) <= NEAREST
+    assert 1 <= len(near) <= published.NEAREST
     assert nearby is None or near[0].name == f"iaas-2018/results/{nearby}"
     assert all(find_published(one.name) and one.why for one in near)
 
@@ -279,4 +250,4 @@ def test_it_is_always_figures_of_the_same_disk_and_workload_or_a_reason(asked):
         assert (figure.provider, figure.disk_type) == (asked.cloud, asked.disk_type)
         if figure.size_gib and asked.size_gib:
             bigger, smaller = sorted((figure.size_gib, asked.size_gib), reverse=True)
-            assert bigger <= FACTOR * smaller * (1 + 1e-9)
+            assert bigger <= published.FACTOR * smaller * (1 + 1e-9)

@@ -4,10 +4,11 @@ from collections.abc import Sequence
 
 from hypothesis import given
 from hypothesis import strategies as st
+from tests.unit.report.inside import expectation
 from tests.unit.report.made import plan, result, row, step
 
 from diskbench.fio.offered import requested_iops
-from diskbench.model import expectation
+from diskbench.model.expectation import CreditRange, Load, PlanExpectation, StepExpectation
 from diskbench.model.result import StepResult
 from diskbench.model.spec import Loop, Plan, Search, Step
 from diskbench.model.threshold import Threshold
@@ -39,15 +40,7 @@ def test_steps_come_in_order_and_a_loop_that_settles_late_is_judged_over_its_las
     assert len(run_through(made, [3000.0, 2000.0, 1000.0, 100.0])) == 8
 
 
-def test_a_flat_loop_ends_after_five_rounds() -> None:
-    made = a_plan("fill", "a", "b", loop=Loop(first=1, tracked="b", direction="write"))
-    steps = run_through(made, [100.0])
-    assert [s.name for s in steps] == ["fill", *["a", "b"] * 5]
-    assert [s.round for s in steps] == [None, 1, 1, 2, 2, 3, 3, 4, 4, 5, 5]
-    assert [s.index for s in steps] == list(range(11))
-
-
-def test_a_loop_that_never_settles_ends_at_its_last_round_and_says_so() -> None:
+def test_a_loop_ends_at_its_last_round_and_says_so_or_after_five_flat_ones() -> None:
     made = a_plan("b", loop=Loop(first=0, tracked="b", direction="write", max_rounds=25))
     values = [100.0 if i % 2 else 300.0 for i in range(30)]
     steps = run_through(made, values)
@@ -55,26 +48,23 @@ def test_a_loop_that_never_settles_ends_at_its_last_round_and_says_so() -> None:
     results = [finished(s, values[i]) for i, s in enumerate(steps)]
     assert made.loop is not None
     assert steadiness(made.loop, results).state == "not steady"
+    made = a_plan("fill", "a", "b", loop=Loop(first=1, tracked="b", direction="write"))
+    steps = run_through(made, [100.0])
+    assert [s.name for s in steps] == ["fill", *["a", "b"] * 5]
+    assert [s.round for s in steps] == [None, 1, 1, 2, 2, 3, 3, 4, 4, 5, 5]
+    assert [s.index for s in steps] == list(range(11))
 
 
 def with_credit(of: Plan, lasting: float) -> Plan:
     """The plan on a disk that bursts to 3,000 and comes to `lasting`."""
-
-    def level(iops: float) -> expectation.ExpectedLevel:
-        return expectation.ExpectedLevel(
-            iops=iops, low_iops=iops, high_iops=iops, bytes_per_s=iops, limited_by="disk-iops"
-        )
-
-    load = expectation.Load(block_bytes=4096, read_share=0)
-    found = expectation.Expectation(
-        load=load, reads=None, writes=None, begin=level(3000), lasting=level(lasting)
-    )
-    steps = tuple(
-        expectation.StepExpectation(index=one.index, name=one.name, start_s=0, seconds=60, load=0)
+    load = Load(block_bytes=4096, read_share=0)
+    found = expectation(3000, lasting, None).model_copy(update={"load": load})
+    steps = (
+        StepExpectation(index=one.index, name=one.name, start_s=0, seconds=60, load=0)
         for one in of.steps
     )
-    credit = expectation.CreditRange(bucket="disk-iops", gone_s=1800, full_load_s=1862)
-    whole = expectation.PlanExpectation(expectations=(found,), steps=steps, credits=(credit,))
+    credit = CreditRange(bucket="disk-iops", gone_s=1800, full_load_s=1862)
+    whole = PlanExpectation(expectations=(found,), steps=tuple(steps), credits=(credit,))
     return of.model_copy(update={"expectation": whole})
 
 
@@ -93,7 +83,7 @@ def test_a_loop_always_ends_between_its_bounds(values: list[float]) -> None:
     assert 5 <= len(run_through(made, values)) <= 12
 
 
-PROBES = ("probe-1", "probe-2", "probe-3", "probe-4", "probe-5", "probe-6", "probe-7", "probe-8")
+PROBES = tuple(f"probe-{n}" for n in range(1, 9))
 
 
 def a_search(knee: float, capacity: float = 4000.0) -> list[Step]:
@@ -101,10 +91,8 @@ def a_search(knee: float, capacity: float = 4000.0) -> list[Step]:
     job = "[probe]\nrw=randread\nruntime=30\nnumjobs=64\nrate_iops=50% of capacity\n"
     probes = (step(n, name, expected_s=30.0) for n, name in enumerate(PROBES, 1))
     steps = (step(0, "capacity"), *(of.model_copy(update={"job": job}) for of in probes))
-    search = Search(
-        capacity="capacity", steps=PROBES, target=Threshold.parse("p99 < 2ms"), precision=0.02,
-        beyond=100,
-    )  # fmt: skip
+    how = {"target": Threshold.parse("p99 < 2ms"), "precision": 0.02, "beyond": 100}
+    search = Search(capacity="capacity", steps=PROBES, **how)
     made = plan(steps=steps).model_copy(update={"search": search})
     found: list[Step] = []
     results: list[StepResult] = []

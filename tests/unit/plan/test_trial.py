@@ -16,19 +16,15 @@ from diskbench.model.rental import DiskSpec, Rental, Scope
 from diskbench.model.spec import Loop, Step
 from diskbench.plan import trial
 from diskbench.providers.options import EmulationOptions
-from diskbench.units import GIB, KIB, MIB
+from diskbench.units import GIB, KIB
 
 STEADY = Loop(first=0, tracked="write", direction="write")
 
 
 def plan(scale, disk_type="gp2", *, loop=None):
-    rental = Rental(
-        scope=Scope(provider="lab"),
-        spec=RentSpec(lab=EmulationOptions(time_scale=scale)),
-        cloud="aws",
-        offer="a machine",
-        disk=DiskSpec(type=disk_type, size_gib=500 if disk_type == "st1" else 20),
-    )
+    scope, spec = Scope(provider="lab"), RentSpec(lab=EmulationOptions(time_scale=scale))
+    disk = DiskSpec(type=disk_type, size_gib=20)
+    rental = Rental(scope=scope, spec=spec, cloud="aws", offer="a machine", disk=disk)
     return make_plan(rental=rental, loop=loop)
 
 
@@ -41,9 +37,7 @@ def test_a_scale_that_leaves_a_phase_under_two_minutes_or_changes_nothing_is_sai
     assert "the burst lasts 1 min 56 s, under two minutes" in note
     (note,) = trial.time_scale_notes(plan(60, "standard"))
     assert "no burst credit" in note
-
-
-def test_a_profile_that_judges_steadiness_is_refused_where_the_scale_makes_it_meaningless():
+    # A profile that judges steadiness is refused where the scale makes it meaningless.
     assert trial.time_scale_notes(plan(15, loop=STEADY)) == ()
     with pytest.raises(InvalidValue, match="waits for a steady state") as refused:
         trial.time_scale_notes(plan(100, loop=STEADY))
@@ -54,23 +48,15 @@ def a_step(text: str) -> Step:
     return Step(index=0, name="s", job=text, expected_s=1)
 
 
-@pytest.mark.parametrize(
-    ("options", "expected"),
-    [
-        ("rw=read", 4 * KIB),
-        ("bs=1m\niodepth=32", 32 * MIB),
-        ("bs=4k,64k\nnumjobs=4", 4 * 64 * KIB),
-        ("bsrange=4k-128k\niodepth=2\nnumjobs=3", 6 * 128 * KIB),
-    ],
-)
-def test_buffers_are_jobs_times_depth_times_the_largest_block(options: str, expected: int) -> None:
-    (job,) = jobs(parse(f"[a]\n{options}\n"))
-    assert trial.buffer_bytes(job) == expected
+def test_buffers_are_jobs_times_depth_times_the_largest_block() -> None:
+    sizes = {"rw=read": 4, "bs=1m\niodepth=32": 32 * 1024, "bs=4k,64k\nnumjobs=4": 4 * 64}
+    sizes["bsrange=4k-128k\niodepth=2\nnumjobs=3"] = 6 * 128
+    for options, kib in sizes.items():
+        (job,) = jobs(parse(f"[a]\n{options}\n"))
+        assert trial.buffer_bytes(job) == kib * KIB, options
 
 
-def test_a_job_that_does_not_fit_is_refused_with_both_figures_and_an_unknown_memory_is_not() -> (
-    None
-):
+def test_a_job_that_does_not_fit_is_refused_with_both_figures_and_unknown_memory_is_not() -> None:
     step = a_step("[a]\nrw=read\nbs=64m\niodepth=32\n")
     with pytest.raises(InvalidValue, match=r"2(\.1)? GiB"):
         trial.check_memory([step], HostFacts(memory_available_bytes=GIB), "box")

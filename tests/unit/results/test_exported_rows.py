@@ -1,6 +1,6 @@
 """Rows for other programs: which of them a cliff lies in; what was judged, as a frame."""
 
-from dataclasses import fields, replace
+from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 
 import polars as pl

@@ -97,7 +97,8 @@ def test_panels_side_by_side_have_the_same_rows_and_say_what_is_missing():
 
 @pytest.mark.parametrize("published", [(), (point(),)])
 def test_the_interval_that_the_subtitle_tells_is_drawn(published):
-    figure = chart([*published, *(own(value=2500.0 + n, run=f"r{n}") for n in range(6))])
+    six = [own(value=2500.0 + n, run=f"r{n}", key=f"trial {n}") for n in range(6)]
+    figure = chart([*published, *six])
     assert "bracket: 95 % interval of the median over n = 6 machines" in figure.subtitle
     told = {row.get("description", "") for row in rows_in(figure)}
     found = [words for words in told if "interval" in words]

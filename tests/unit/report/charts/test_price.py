@@ -2,7 +2,7 @@ import re
 from itertools import combinations
 
 import pytest
-from tests.rigs.drawn import marks_in
+from tests.rigs.drawn import marks_in, rows_in
 from tests.unit.report.charts.points import own, point
 
 from diskbench.report.charts.figure import picture
@@ -52,3 +52,9 @@ def test_every_disk_with_room_has_its_label_and_two_trials_of_one_disk_share_it(
     priced = [point(f"disk {n % 3}", 1000.0 * n, usd=10.0 * n) for n in range(1, 7)]
     found = boxes(picture(chart(priced), "svg").decode())
     assert set(found) == {"disk 0", "disk 1", "disk 2"}
+
+
+def test_own_disks_are_told_apart_only_from_published_ones():
+    mine = own("mine", 1000.0, usd=67.5)
+    for points, words in (([mine], "mine"), ([point(usd=2.0), mine], "mine (yours)")):
+        assert words in {row.get("text") for row in rows_in(chart(points))}

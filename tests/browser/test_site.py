@@ -200,6 +200,13 @@ def test_a_chart_has_a_mark_a_trial_and_each_says_its_run(look, site):
     expect(page.locator("#tip")).to_contain_text("IOPS, median of 2 trials")
 
 
+def test_a_chart_without_a_neighbour_has_the_whole_row(look, site):
+    charts = look(of(site, "gp3")).locator(".charts:visible")
+    figure, drawing = (charts.locator(of).bounding_box() for of in ("figure", "svg"))
+    assert figure["width"] == charts.bounding_box()["width"]
+    assert drawing["width"] > figure["width"] / 2
+
+
 def test_the_metric_is_chosen_and_stands_in_the_address(look, site):
     name = of(site, "gp3")
     page = look(name)

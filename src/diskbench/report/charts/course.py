@@ -45,6 +45,8 @@ _FAR_ABOVE = 3.0
 _TALL: dict[str, Spec] = {"y": {"value": 0}, "y2": {"value": HEIGHT}}
 _FILLS = {"burst": (BAND, 1.0), "ramp": (BAND, 0.5), "stall": (ACCENT, 0.25)}
 _MOST_CLIFF_WORDS = 2
+_BLANK = "\u2800"
+"""A character without ink that is no space: Vega trims those."""
 _MOST_MARKS = 200
 
 
@@ -144,6 +146,8 @@ def _subtitle(course: StepCourse, rate: Rate, levels: Sequence[Row]) -> str:
         parts.append(f"{len(course.rounds)} rounds after each other")
     if course.phases and (stalls := course.phases.stalls):
         parts.append(f"▲ stall (n = {len(stalls)})")
+    if any(not level["beyond"] for level in levels):
+        parts.append(f"dashed level: {levels[0]['word']}")
     for level in levels:
         if level["beyond"]:
             value = measure.bare(rate, level["value"])
@@ -200,17 +204,17 @@ def _with_surroundings(
         spread = [{"start": earliest, "end": min(latest, course.seconds)}]
     stretch = {"x": second("start"), "x2": {"field": "end"}}
     at_levels = [
-        level | {"text": f"{level['word']}\n{level['name']} {measure.bare(metric, level['value'])}"}
-        for level in levels or ()
+        level
+        | {"text": f"{level['name']} {measure.bare(metric, level['value'])}", "dx": 0, "dy": 0}
+        for level in reversed(levels or ())
     ]
     y = {"y": lines["encoding"]["y"]}
-    beside = {"x": {"value": measure.TIME_WIDTH + 6}}
+    end = {"x": {"value": measure.TIME_WIDTH}}
     layers = [
         _phase_layer(course, "" if levels is None else metric, second),
         layer("rule", rounds, {"x": second("at")}, color=GRID, strokeWidth=1),
         layer("rule", at_levels, y, color=MUTED, strokeDash=[3, 3]),
-        layer("text", at_levels, y | beside, align="left", baseline="middle", color=MUTED,
-              fontSize=11, lineBreak="\n", lineHeight=12),
+        layer("text", at_levels, y | end, style="placed-after", color=MUTED),
         lines,
         layer("point", middles, {"x": second("at"), "y": {"value": HEIGHT - 4}},
               shape="triangle-up", filled=True, size=45, color=ACCENT),
@@ -237,10 +241,13 @@ def _phase_layer(course: StepCourse, rate: str, second: Callable[..., Spec]) -> 
         fill, opacity = _FILLS.get(phase.kind, ("transparent", 1.0))
         end = min(phase.end_s, course.seconds)
         rows.append({"start": phase.start_s, "end": end, "fill": fill, "opacity": opacity})
-    label = f"{json.dumps(words)}[indexof({json.dumps(starts)}, datum.value)]"
+    # Vega leaves out names only of three or more, and always draws the last one.
+    last = [course.seconds] if starts and starts[-1] < course.seconds / 2 else []
+    label = f"{json.dumps(words)}[indexof({json.dumps(starts)}, datum.value)] || '{_BLANK}'"
     axis = {
-        "orient": "top", "title": None, "values": starts, "labelExpr": label, "labelAlign": "left",
-        "labelColor": INK, "labelOverlap": "greedy", "labelSeparation": 6, "labelPadding": 3,
+        "orient": "top", "title": None, "values": [*starts, *last], "labelExpr": label,
+        "labelAlign": "left", "labelColor": INK, "labelOverlap": "greedy", "labelSeparation": 10,
+        "labelPadding": 3,
     }  # fmt: skip
     bands = {
         "x": second("start", axis),

@@ -19,6 +19,7 @@ _ROUND = ("right", "left", "top", "bottom", "top-right", "bottom-right", "top-le
 PLACES = {
     "placed-inside": ("[width, height]", _ROUND),
     "placed-beside": ("[1.25 * width, height]", _ROUND),
+    "placed-after": ("[1.5 * width, height + 20]", ("right", "top-right")),
     "placed-below": ("[1.25 * width, height]", ("bottom-right", "right", "top-right", "bottom")),
 }
 """Styles of texts that Vega places at their rows: the room that it has, and what it tries there."""

@@ -142,6 +142,7 @@ def _block_panel(curve: LoadCurve, metric: str) -> Spec:
         "labelExpr": "format(datum.value / 1024, ',~r')",
         "labels": last,
         "labelOverlap": "greedy",
+        "labelFlush": False,
         "title": "block size, KiB" if last else None,
         "grid": True,
     }

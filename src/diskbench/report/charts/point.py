@@ -149,13 +149,13 @@ def _counts(points: Sequence[ChartPoint]) -> str:
 
 
 def _intervals(points: Sequence[ChartPoint]) -> str:
-    by_key = grouped(points, lambda point: point.key or point.label)
-    of_keys = list(map(machine_values, by_key.values()))
-    machines = set(map(len, of_keys))
+    by_label = grouped(points, lambda point: point.label)
+    of_labels = list(map(machine_values, by_label.values()))
+    machines = set(map(len, of_labels))
     counted = f"n = {span(machines)} {'machine' if machines == {1} else 'machines'}"
-    if any(map(median_interval, of_keys)):
+    if any(map(median_interval, of_labels)):
         return f"bracket: 95 % interval of the median over {counted}"
-    return f"no interval ({counted} each)" if len(of_keys) > 1 else f"no interval ({counted})"
+    return f"no interval ({counted} each)" if len(of_labels) > 1 else f"no interval ({counted})"
 
 
 Row = dict[str, Any]

@@ -45,13 +45,14 @@ def price_chart(
     positive = min(prices) > 0 and min(values) > 0
     log = positive and (measure.wants_log(prices) or measure.wants_log(values))
     best, dearest = min(points, key=_per), max(points, key=_per)
+    beside = len({point.source for point in points}) > 1
 
     def drawing(log: bool) -> Spec:
         at = {}
         for axis, field, unit, of in (("x", "usd", "usd", prices), ("y", "value", metric, values)):
             domain = measure.log_domain(of) if log else [0.0, max(of) * 1.08 or 1.0]
             at[axis] = measure.value_axis(field, unit, domain, log=log)
-        rows = [_row(point) for point in points]
+        rows = [_row(point, beside=beside) for point in points]
         colour = {"color": provider_colour(points, legend=True)}
         stretch = at | {"y2": {"field": "high"}}
         line = [] if asked is None else [{"value": asked}]
@@ -88,8 +89,10 @@ def _per(point: ChartPoint) -> float:
     return _usd(point) / (point.value / unit) if point.value else math.inf
 
 
-def _row(point: ChartPoint) -> Row:
-    label = f"{point.label} (yours)" if point.source == "measured" else point.label
+def _row(point: ChartPoint, *, beside: bool) -> Row:
+    """The fields of a mark; `beside`: own figures and published ones are in one chart."""
+    own = beside and point.source == "measured"
+    label = f"{point.label} (yours)" if own else point.label
     text = f"{_dollars(_usd(point))} a month"
     text += f", {_dollars(_per(point))} for {_PER[point.metric][1]}" if point.value else ""
     description = f"{point.description} · {text}"
@@ -124,7 +127,7 @@ def _bargains(points: Sequence[ChartPoint], at: dict[str, Spec]) -> list[Spec]:
         if low < high:
             side = "right" if math.isclose(high, right_end) else "top"
             ends += [
-                {"usd": usd, "value": usd / price * unit, "text": f"${price:g}", "at": end}
+                {"usd": usd, "value": usd / price * unit, "text": f"${price:,g}", "at": end}
                 for usd, end in ((low, ""), (high, side))
             ]
     small = {"fontSize": 10, "color": MUTED}

@@ -129,8 +129,8 @@ def _drawing(
     at = along(y, metric, domain, log=log)
     boxed = [box for box in boxes if box["n"] >= BOX_FROM]
     single = [
-        # Slightly aside from the middle, different for each dot, but reproducible.
-        row(point) | {"row": name, "aside": (number * 7) % 11 - 5}
+        # Slightly aside from the middle, different for each dot but the first.
+        row(point) | {"row": name, "aside": (number * 7 + 5) % 11 - 5}
         for name, of in lanes.items()
         for number, point in enumerate(of)
     ]

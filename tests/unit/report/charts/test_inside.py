@@ -88,14 +88,30 @@ def test_every_chart_says_its_sample_and_takes_all_colours_from_the_palette(name
 
 
 def test_burst_baseline_cliff_and_prediction_are_marked_with_words():
-    drawn = svg(course_chart(burst()))
+    figure = course_chart(burst())
+    drawn = svg(figure)
     for mark in (r"burst (3,0|2,9).*", "baseline .*", "predicted 5:10", r"cliff 5:\d\d"):
         assert any(re.fullmatch(mark, text) for text in texts(drawn)), mark
-    assert all(word in drawn for word in ("burst 3,000", "baseline 100", "promised"))
+    assert {"burst 3,000", "baseline 100"} <= set(texts(drawn))
+    assert "dashed level: promised" in figure.subtitle
     marks = [word for word in words(drawn) if "·" in word]
     assert len(marks) == 60
     assert marks[0].startswith("run 01run · burst · 0:00–0:15 · burst · read ")
     assert re.search(r" · baseline · read [19]", marks[-1])
+
+
+def test_names_of_phases_and_levels_close_together_do_not_overlap():
+    early = course(bucket(135_000, 3000, 100, 900, Noise(sd=0.02), seed=1))
+    drawn = svg(course_chart(early))
+    assert re.search(r'opacity="1">burst [23],', drawn)
+    assert re.search(r'opacity="0">baseline ', drawn)
+    near = course(flat(411, 300, Noise(), seed=1), expected=expectation(48.8, 7.61))
+    drawn = svg(course_chart(near))
+    [burst, baseline] = (
+        float(re.search(rf'translate\([0-9.]+,([0-9.]+)\)"[^>]*>{name}<', drawn)[1])
+        for name in ("burst 48.8", "baseline 7.61")
+    )
+    assert baseline - burst > 11
 
 
 def test_a_picture_of_throughput_names_levels_in_its_own_unit():

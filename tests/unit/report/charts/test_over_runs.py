@@ -156,7 +156,8 @@ def test_panels_side_by_side_have_the_same_rows_and_say_what_is_missing():
 
 @pytest.mark.parametrize("published", [(), (point(),)])
 def test_the_interval_that_the_subtitle_tells_is_drawn(published):
-    figure = bars([*published, *(own(value=2500.0 + n, run=f"r{n}") for n in range(6))])
+    six = [own(value=2500.0 + n, run=f"r{n}", key=f"trial {n}") for n in range(6)]
+    figure = bars([*published, *six])
     assert "bracket: 95 % interval of the median over n = 6 machines" in figure.subtitle
     told = {row.get("description", "") for row in rows_in(figure)}
     found = [words for words in told if "interval" in words]
@@ -299,6 +300,12 @@ def test_every_disk_with_room_has_its_label_and_two_trials_of_one_disk_share_it(
     priced = [point(f"disk {n % 3}", 1000.0 * n, usd=10.0 * n) for n in range(1, 7)]
     found = boxes(picture(prices(priced), "svg").decode())
     assert set(found) == {"disk 0", "disk 1", "disk 2"}
+
+
+def test_own_disks_are_told_apart_only_from_published_ones():
+    mine = own("mine", 1000.0, usd=67.5)
+    for points, words in (([mine], "mine"), ([point(usd=2.0), mine], "mine (yours)")):
+        assert words in {row.get("text") for row in rows_in(prices(points))}
 
 
 def line(*values, source="measured", **changes):

@@ -330,7 +330,7 @@ def _with_block(points: Sequence[_Point], block: int | None) -> list[_Point]:
         return list(points)
     if block is None:
         raise InvalidValue(
-            f"the record has {'I/Os' if has_ios else 'bytes'} alone",
+            f"the record has only {'I/Os' if has_ios else 'bytes'}",
             advice="say how large they are: --block 16k",
         )
     if not has_ios:

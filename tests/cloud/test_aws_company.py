@@ -106,7 +106,7 @@ def test_doctor_tells_a_policy_of_the_organisation_from_rights_of_the_user(rig: 
     refused = [one for one in rig.provider.rehearse(rental) if one.state == "problem"]
     assert refused
     for one in refused:
-        assert "ec2:RunInstances, a service control policy not your own permissions" in one.told
+        assert "ec2:RunInstances (a service control policy, not your own permissions)" in one.told
         assert "administers the AWS organisation" in one.advice
     found = rig.provider.examine(scope_of(rig))
     (told,) = [one for one in found if one.check == "permissions" and one.state == "problem"]

@@ -324,7 +324,7 @@ def _with_block(samples: Sequence[Sample], block: int | None) -> list[Sample]:
         return list(samples)
     if block is None:
         raise InvalidValue(
-            f"the record has {'I/Os' if has_ios else 'bytes'} alone",
+            f"the record has only {'I/Os' if has_ios else 'bytes'}",
             advice="say how large they are: --block 16k",
         )
     if not has_ios:

@@ -80,7 +80,7 @@ def test_a_fio_log_of_ios_counts_them_by_the_second_and_one_of_windows_needs_its
     ]  # fmt: skip
     assert not found.is_dated
     text = b"1000, 500, 0, 0, 0\n1000, 100, 1, 0, 0\n2000, 700, 0, 0, 0\n"
-    with pytest.raises(InvalidValue, match="I/Os or bytes alone"):
+    with pytest.raises(InvalidValue, match="either I/Os or bytes"):
         read_load(text, "x_iops.1.log")
     found = read_load(text, "x_iops.1.log", block=8192)
     assert rates(found) == [(1.0, 500, 100, 4_096_000, 819_200), (1.0, 700, 0, 5_734_400, 0)]
@@ -105,7 +105,7 @@ def test_a_file_of_several_busy_disks_asks_which_one_and_refuses_what_is_not_the
         (b"Device r/s w/s rkB/s wkB/s\nsda 1 1 1 1\n", "iostat recorded no times"),
         (b"{}", "cannot be read as a recorded load"),
         (b"Time,read_iops\n2026-11-16 00:00:00,1\n", "fewer than two timestamps"),
-        (b"Time,read_iops\n2026-11-16 00:00:00,1\n2026-11-16 00:01:00,1\n", "I/Os alone"),
+        (b"Time,read_iops\n2026-11-16 00:00:00,1\n2026-11-16 00:01:00,1\n", "only I/Os"),
     ],
 )
 def test_what_cannot_be_read_says_why(text, said):

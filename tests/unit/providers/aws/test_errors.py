@@ -220,6 +220,6 @@ def test_the_message_of_a_state_decides_over_its_code() -> None:
 def test_what_denies_beside_the_users_own_policies_is_named(why: str, kind: str) -> None:
     text = f"User: arn is not authorized to perform: ec2:RunInstances on resource: * {why}"
     error = of_code("UnauthorizedOperation", text, "ec2:RunInstances", status=403)
-    assert f"a policy denies ec2:RunInstances, a {kind}" in error.message
+    assert f"a policy denies ec2:RunInstances (a {kind}" in error.message
     assert "not your own permissions" in error.message
     assert "to allow ec2:RunInstances" in error.advice

@@ -249,7 +249,7 @@ def test_of_levels_the_one_that_most_runs_stand_for_is_told():
     steady = [trial(trial_id=str(n), verdicts=(verdict(judged(1300.0)),)) for n in range(3)]
     assert "reached 1,300 IOPS" in many([*steady, trial(trial_id="x", verdicts=(fallen(),))])[1]
     fell = [trial(trial_id=str(n), verdicts=(fallen(),)) for n in range(2)]
-    assert "gave 99.6 IOPS" in many(fell)[1]
+    assert "reached 99.6 IOPS" in many(fell)[1]
 
 
 def test_every_limiter_has_words_and_a_reason() -> None:

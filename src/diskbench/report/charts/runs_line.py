@@ -88,9 +88,8 @@ def _lines(
         ticks=3,
     )  # fmt: skip
     shown = list(dict.fromkeys(_WORDS[line.source] for line in lines))
-    legend = {"title": None, "values": shown, "symbolSize": 180, "columnPadding": 24}
-    if len(shown) < 2:
-        legend = None
+    keys = {"title": None, "values": shown, "symbolSize": 180, "columnPadding": 24}
+    legend = keys if len(shown) > 1 else None
     colours = {word: _COLOURS[origin] for origin, word in _WORDS.items()}
     dashes = {word: _DASHES[origin] for origin, word in _WORDS.items()}
     at = {"x": x, "y": y, "color": measure.by_name("who", colours, legend)}

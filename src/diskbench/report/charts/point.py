@@ -149,7 +149,7 @@ def _counts(points: Sequence[ChartPoint]) -> str:
 
 
 def _intervals(points: Sequence[ChartPoint]) -> str:
-    by_label = grouped(points, lambda point: point.label)
+    by_label = grouped(points, lambda point: (point.label, point.instance))
     of_labels = list(map(machine_values, by_label.values()))
     machines = set(map(len, of_labels))
     counted = f"n = {span(machines)} {'machine' if machines == {1} else 'machines'}"

@@ -47,7 +47,7 @@ ALONE = "3,000 IOPS (2,990 IOPS to 3,010 IOPS, n = 10), CoV 1.0 %"
     [
         (NARROW, ALONE),
         (FEW, "2,000 IOPS, no interval (n = 3), CoV 5.0 %, measure 7 more machines, ten in all"),
-        (NOISY, f"{ALONE}, too noisy for ±5 %, far off: 01abc"),
+        (NOISY, f"{ALONE}, too noisy for ±5 %, outliers: 01abc"),
     ],
     ids=["narrow", "few", "noisy"],
 )

@@ -88,7 +88,11 @@ def courses(
         if seconds < 2 or not tracks:
             continue
         of_round = first["round"][0]
-        expected = plan.expected_of(index, of_round=of_round, run=run) if plan else None
+        probes = (
+            plan.search.steps if plan and plan.search else ()
+        )  # their rates follow from results
+        foreseen = plan if name not in probes else None
+        expected = foreseen.expected_of(index, of_round=of_round, run=run) if foreseen else None
         expected = expected or (expectations or {}).get(index)
         predicted = _predicted(plan, expected, index, run, seconds)
         begins, of = rounds if of_round is not None else (), by_index.get(index)

@@ -6,6 +6,7 @@ a step show the cliff, else the verdicts say in which step the credit ran out.
 from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import chain
+from operator import attrgetter
 
 from diskbench.analysis.shown import (
     rate_of,
@@ -25,6 +26,7 @@ from diskbench.model.result import Measurement, Warning  # noqa: A004 - the fiel
 from diskbench.model.verdict import LIMITER_WORDS, Judged, LimiterName, Verdict, trust_words
 from diskbench.report.assemble.phases import cliff_words, clock
 from diskbench.report.assemble.subject import RunFacts, Subject
+from diskbench.report.assemble.threshold_lines import sla_words
 from diskbench.units import counted, format_duration_s, format_iops
 from diskbench.yaml_lines import packaged
 
@@ -220,13 +222,19 @@ class Facts:
         return f"Measured: {bought}.{unknown}"
 
     def gave(self) -> str:
-        """What it delivered, and why. It is told of the most informative step: one that fell, else
-        the one with the smallest share of its promise, else the one that is most above it, else the
-        fastest that kept it, else the first."""
+        """What it delivered, and why: of a search the rate that it found, in the run with the
+        lowest. Else it is told of the most informative step: one that fell, else the one with the
+        smallest share of its promise, else the one that is most above it, else the fastest that
+        kept it, else the first."""
         reasons = (reason for verdict in self.verdicts for reason in verdict.reasons)
         other = next((reason for reason in reasons if reason.code == OTHER_DISK.code), None)
         behaves = other.message.partition(": ")[0] if other else ""
         lead = f"{behaves[:1].upper()}{behaves[1:]}. " if other else ""
+        if self.slas and (search := self.subject.search):
+            least = min(self.slas, key=attrgetter("iops"))
+            told = sla_words(least, search).removeprefix("sla: ").removeprefix("none: ")
+            carried = "It carried" if least.iops else "It kept to the target at no rate:"
+            return f"{lead}{carried} {told}."
         if fall := self.fell:
             after = f"{_figure(fall.after)}{_beside(fall.after)}"
             first = f"It delivered {_figure(fall.before)} for {fall.lasted}"

@@ -7,10 +7,13 @@ import pytest
 from tests.unit.report.made import plan
 from tests.unit.report.reported import DOUBT, fallen, group, judged, reported, trial, verdict
 
+from diskbench.analysis.sla import Sla
 from diskbench.catalog.charges import disk_limits
 from diskbench.catalog.lookup import limits
 from diskbench.model.options import RentSpec
 from diskbench.model.rental import DiskSpec, Rental, Scope
+from diskbench.model.spec import Search
+from diskbench.model.threshold import Threshold
 from diskbench.model.verdict import LIMITER_WORDS
 from diskbench.providers.options import EmulationOptions
 from diskbench.report.assemble.report_view import many_sentences
@@ -112,6 +115,23 @@ def test_a_promise_is_told_as_it_was_kept(verdicts, numbers, words):
     gave = told(*verdicts).sentences[1]
     assert figures(gave)[: len(numbers)] == numbers
     assert words in gave
+
+
+@pytest.mark.parametrize(
+    ("slas", "words"),
+    [
+        ([Sla(2740.0, 2810.0, 6), Sla(2800.0, None, 5)],
+         "It carried 2,740 IOPS at p99 below 10.0 ms (missed at 2,810; 6 probes"),
+        ([Sla(0.0, 46.0, 6)], "It kept to the target at no rate: p99 below 10.0 ms was missed at 46.0"),
+    ],
+    ids=["the lowest of the runs", "none"],
+)  # fmt: skip
+def test_of_a_search_the_rate_that_it_found_is_told(slas, words):
+    target = Threshold.parse("p99 < 10ms")
+    search = Search(capacity="c", steps=("p",), target=target, precision=0.02, beyond=100)
+    view = told(below(3010.0, "disk-iops"))
+    view = replace(view, subject=replace(view.subject, search=search), slas=tuple(slas))
+    assert view.sentences[1].startswith(words)
 
 
 def test_why_it_slowed_down_is_told_with_the_bucket_of_the_disk():

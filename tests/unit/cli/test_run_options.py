@@ -107,7 +107,7 @@ LAB = ("--provider", "lab", "--disk", "gp2", "--size", "20", "--profile", "quick
         ((*LAB, "--until-ci", "wide"), "'wide' is not a share"),
         ((*LAB, "--until-ci", "500%"), "'500%' is not a share"),
         ((*LAB, "--until-ci", "5%", "--replicates", "6"), "fewer than 10"),
-        ((*LAB, "--until-ci", "5%", "--max-replicates", "8"), "is less than the 10"),
+        ((*LAB, "--until-ci", "5%", "--max-replicates", "8"), "is less than the minimum of 10"),
         ((*LAB, "--max-replicates", "20"), "has no effect without --until-ci"),
         ((*LAB, "--deadline", "1h"), "has no effect without --until-ci"),
         ((*LAB, "--until-ci", "5%", "--iap"), "iap"),

@@ -54,7 +54,7 @@ SHARED = {
     "one of several disks in common is enough": (
         {"disks": ("8:0", "8:16")}, {"disks": ("8:16", "8:32")}, ("a and b",)),
     "another disk of the same machine shares the limits of that": (
-        {"disks": ("8:16",)}, {}, ("a and b", "divided")),
+        {"disks": ("8:16",)}, {}, ("a and b", "share its limits")),
     "the same disk at once is said to be halved": (
         {"if_busy": "share"}, {"if_busy": "share"}, ("half",)),
 }  # fmt: skip

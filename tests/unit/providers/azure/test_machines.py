@@ -84,10 +84,10 @@ def test_a_zone_counts_where_both_machine_and_disk_are() -> None:
 @pytest.mark.parametrize(
     ("asked", "told", "words"),
     [
-        (of(), {"PremiumIO": "False"}, "takes no Premium_LRS"),
+        (of(), {"PremiumIO": "False"}, "does not support Premium_LRS"),
         (of(cache="readonly"), {"DiskControllerTypes": "NVMe"}, "no host cache"),
         (of("temp-disk", None), {"MaxResourceVolumeMB": "0"}, "no disk of its own"),
-        (of("Standard_LRS"), {}, "not sold there"),
+        (of("Standard_LRS"), {}, "not sold in this region"),
     ],
 )
 def test_a_disk_that_the_machine_cannot_carry_is_refused(

@@ -67,7 +67,7 @@ def _logs(folder: Path, series: Any, kib: float) -> list[str]:
     return ["disk_iops.1.log", "disk_bw.1.log"]
 
 
-def gobonniego_file(folder: Path, *, fell_in: int) -> list[str]:
+def gobonniego_file(folder: Path, *, fell_in: int = 34) -> list[str]:
     """GoBonnieGo's JSON of 40 runs on a 20 GiB gp2 whose credit is gone in run `fell_in`."""
     at = dt.datetime(2018, 2, 14, tzinfo=dt.UTC)
     results = []

@@ -58,13 +58,28 @@ def test_each_imported_name_is_there(folder):
 
 
 TESTS = Path(__file__).parents[1]
-PLACE = re.compile(r"\b(?:before|after) (diskbench(?:\.\w+)+:\w+(?:\.\w+)*) \d")
+PLACE = re.compile(r"\b(?:before|after) (\w+(?:\.\w+)*:\w+(?:\.\w+)*) \d")
+NAMED = re.compile(r'^([A-Z]+) = f?"([^"]*)"$', re.MULTILINE)
+
+
+def moments_of(text):
+    """The text of a drill, with the constants that its moments are made of filled in."""
+    for name in dict.fromkeys(name for name, _ in NAMED.findall(text)):
+        text = text.replace(f"{{{name}}}", dict(NAMED.findall(text))[name])
+    return text
+
+
 PLACES = sorted(
-    {place for path in TESTS.rglob("*.py") for place in PLACE.findall(path.read_text("utf-8"))}
+    {
+        at
+        for path in TESTS.rglob("*.py")
+        for at in PLACE.findall(moments_of(path.read_text("utf-8")))
+    }
 )
 
 
 @pytest.mark.parametrize("place", PLACES)
 def test_the_call_at_which_a_drill_ends_a_process_is_there(place: str) -> None:
     module, _, names = place.partition(":")
-    assert callable(reduce(getattr, names.split("."), importlib.import_module(module)))
+    made = importlib.import_module(module if module == "pathlib" else f"diskbench.{module}")
+    assert callable(reduce(getattr, names.split("."), made))

@@ -12,6 +12,7 @@ from diskbench.cli.terminal import TableOrJson, argument, option, print_json
 from diskbench.errors import UnknownName
 from diskbench.model.ids import short
 from diskbench.plan.identify import by_type, sizes_of, type_words
+from diskbench.report.terminal.screen import hanging
 from diskbench.results.identified import identified
 from diskbench.results.refreshed_catalogue import open_books
 from diskbench.results.selection import Selection, run_or_set
@@ -66,7 +67,7 @@ def identify(
         print(f"no disk in the catalogue behaves like run {short(measured.run_id)} in {steps}")
     for of_type in types:
         best = of_type[0]
-        print(f"{type_words(of_type)}, {best.off:.1%} off")
+        print(hanging("", f"{type_words(of_type)}; on average {best.off:.1%} off"))
         for words in best.fits:
             print(f"    fits      {words}")
         for words in best.misses:

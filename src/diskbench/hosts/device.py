@@ -255,8 +255,8 @@ def check_device(
     proof = judge(inspection, path, typed, size_bytes, host_name=host.name, holds_data=holds_data)
     if state is not None and state.unseen:
         _LOG.warning(
-            "whether a process outside of the PID namespace of %s has %s open cannot be seen; none "
-            "holds it exclusively, and nothing reads or writes it",
+            "%s sees only the processes of its PID namespace; another process may have %s open, "
+            "but none holds it exclusively, and nothing reads or writes it",
             *(host.name, path),
         )
     return proof

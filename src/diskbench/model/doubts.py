@@ -101,7 +101,7 @@ CLIENT_BOUND = Doubt("client-bound", "with care", "CPU limit of the load generat
     "the disk may be faster: use fewer jobs than cores, a larger instance or larger blocks, and "
     "compare with the null canary", rule="processor")
 MACHINE_BUSY = Doubt("machine-busy", "with care", "another process used the CPU",
-    "find the process (top -H), stop it and repeat; encryption below the target is such a process",
+    "find the process (top -H), stop it and repeat; disk encryption is one, too",
     rule="processor")
 INTERRUPTS = Doubt("interrupts", "with care", "interrupts used a whole core",
     "spread the interrupts of disk and network over the cores (/proc/interrupts, irqbalance) and "

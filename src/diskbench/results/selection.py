@@ -42,7 +42,8 @@ def selected(database: Engine, text: str) -> list[Filter]:
         return [Filter("campaign_id", "=", matrix)]
     kind = "run, trial or matrix"
     ids = query.ids_that_begin(database, beginning(text, kind))
-    chosen = meant(text, ids, kind, advice=f"name {FORMS}")
+    advice = f"name {FORMS}\n'diskbench results list' lists your runs"
+    chosen = meant(text, ids, kind, advice=advice)
     return [Filter(_FIELDS[chosen.kind], "=", chosen.id)]
 
 

@@ -112,7 +112,7 @@ def _of_disk(
     """The next step where it was the disk that was measured."""
     fell = has_fallen(verdicts)
     if any(_has(verdicts, doubt.code) for doubt in _DISTURBED):
-        reason = "something disturbed the run; repeat it when the machine and its disk are idle"
+        reason = "something disturbed the run; repeat it when machine and disk are idle"
         return reason, run_again(subject, len(subject.run_ids))
     if doubts.RUNS_DISAGREE.code in warned and not fell:
         reason = "the runs differ without a downward trend; repeat when the machine is idle"

@@ -124,6 +124,7 @@ def _legend(
         ("?: usually met, but not promised: measure", "measure" in kinds),
         ("–: undocumented: measure", "not documented" in kinds),
         ("* measured here", any(row.measured for row in rows)),
+        ("+plus: performance plus", any(row.disk.more == "performance_plus" for row in rows)),
         ("† retires", any(row.retires for row in rows)),
         ("~ a price is more than a year old, or undated", any(is_old(row, today) for row in rows)),
     )

@@ -158,16 +158,22 @@ def regression_lines(
     are kept. `undated` are trials that have no place in one, known when all histories are."""
     changed: list[tuple[float, list[str]]] = []
     steady: list[str] = []
+    few: dict[tuple[str, str], list[str]] = {}
     for history in histories:
         if history.changes:
             largest = max(abs(change.change) for change in history.changes)
             changed.append((-largest, [*_history(history, width), ""]))
+        elif history.visible is None:
+            of_block = few.setdefault((history.block, nothing_text(history)), [])
+            of_block.append(f"{history.step} {history.direction}")
         else:
-            limits = "" if history.visible is None else f", {_limits(history)}"
-            steady += wrapped("", f"{_name(history)}: {nothing_text(history)}{limits}", width)
+            text = f"{_name(history)}: {nothing_text(history)}, {_limits(history)}"
+            steady += wrapped("", text, width)
     for _, lines in sorted(changed, key=itemgetter(0)):
         yield from lines
     yield from steady
+    for (block, text), steps in few.items():
+        yield from wrapped("", f"{block}, {', '.join(steps)}: {text}", width)
     if undated:
         text = f"{', '.join(undated)}: the time of measurement is unknown"
         yield from wrapped("", f"left out, because they have no date: {text}", width)

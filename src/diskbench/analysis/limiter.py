@@ -193,7 +193,7 @@ def _unknown(stretch: Stretch, setting: Setting) -> Limiter:
     if evidence and told_of_no_bucket and is_writing(setting):
         evidence.append("either burst credit or the disk's write cache was used up")
     elif evidence and told_of_no_bucket:
-        evidence.append("used-up credit, heat or a neighbour may be the cause")
+        evidence.append("a burst bucket, heat or a neighbour may be the cause")
     if stretch.kind in ("ramp", "stall"):
         evidence.append("it never settled at one rate")
     elif level is not None and level.limited_by is not None and measured is not None:

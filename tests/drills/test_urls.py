@@ -97,7 +97,7 @@ def test_a_run_on_postgresql_leaves_its_password_nowhere(user, postgres):
     user.extra_env |= {"DISKBENCH_DATABASE_URL": url, "DISKBENCH_EVIDENCE_URL": kept}
     (user.home / "disk").mkdir()
     job = user.job("[w]\nrw=write\nsize=1m\nioengine=psync\nbs=64k\n")
-    process = user.start("--debug", "run", "--path", "disk", "--profile", job)
+    process = user.start("--debug", "run", "--path", "disk", "--profile", job, executed=True)
     seen: set[str] = set()
     while process.poll() is None:
         seen |= command_lines()

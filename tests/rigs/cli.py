@@ -16,6 +16,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 from unittest.mock import patch
 
+from tests.rigs.forked import KNOWN, Forked
+
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
 
@@ -114,10 +116,17 @@ class Cli:
     def command(self) -> list[str]:
         return [sys.executable, *self.program]
 
-    def start(self, *args: str, **popen: Any) -> subprocess.Popen[str]:
+    def start(self, *args: str, executed: bool = False, **popen: Any) -> subprocess.Popen[str]:
+        """`diskbench ARGS` in a process of its own, forked (tests/rigs/forked.py) where it can be
+        and need not be `executed`."""
         pipe, own = subprocess.PIPE, {"env": self.env, "cwd": self.home, "start_new_session": True}
         wanted = {"stdout": pipe, "stderr": pipe, "text": True} | own | popen
-        process = subprocess.Popen([*self.command, *args], **wanted)
+        has_own_python = self.program != Cli.program or "PYTHONPATH" in self.extra_env
+        can_fork = not has_own_python and wanted.keys() <= KNOWN
+        if can_fork and wanted["start_new_session"] and not executed:
+            process: subprocess.Popen[str] = Forked(args, **wanted)
+        else:
+            process = subprocess.Popen([*self.command, *args], **wanted)
         _started.append(process)
         return process
 

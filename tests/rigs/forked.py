@@ -1,0 +1,114 @@
+"""Processes of diskbench that are forked from one which has imported it: each runs a command line
+as `python -m diskbench` does, without the CPU that imports take, which is most of a short one's.
+
+A forked process is a child of its caller, in a session of its own, with its own arguments,
+environment, directory and streams. Only its words in /proc are those of the server, which ends
+with the process that started it. What imports are, and cost, is tested elsewhere (tests/unit/cli/
+test_main.py, test_imports.py); a program of a test's own is executed.
+"""
+
+import ctypes
+import gc
+import io
+import json
+import os
+import pkgutil
+import socket
+import subprocess
+import sys
+import threading
+import time
+from functools import cache
+from importlib import import_module
+from typing import Any
+
+KNOWN = frozenset({"stdin", "stdout", "stderr", "text", "env", "cwd", "start_new_session"})
+"""Arguments of Popen that a forked process obeys."""
+IMPORTED = ("diskbench.cli", "diskbench.engine", "diskbench.store", "diskbench.hosts")
+PR_SET_CHILD_SUBREAPER = 36  # prctl(2)
+_one_at_a_time = threading.Lock()
+_servers: list[subprocess.Popen[bytes]] = []
+
+
+class Forked(subprocess.Popen[str]):
+    """`diskbench ARGS` in a process that is forked, not executed; `args` are ARGS."""
+
+    def _execute_child(self, args: Any, *how: Any) -> None:
+        """What Popen's constructor calls for fork and exec, in Python 3.11 to 3.13."""
+        cwd, env, pipes = how[4], how[5], how[9:15]
+        asked = json.dumps({"argv": args, "cwd": str(cwd), "env": env}).encode()
+        ends = (pipes[0], pipes[3], pipes[5])  # of each pair, the child's
+        streams = [number if end == -1 else end for number, end in enumerate(ends)]
+        with _one_at_a_time:
+            # What forks it ends at once, and an orphan's parent is the nearest subreaper.
+            _subreaper(1)
+            try:
+                socket.send_fds(_server(), [asked], streams)
+                self.pid = int(_server().recv(100))
+            finally:
+                _subreaper(0)
+        self._child_created = True
+        self._close_pipe_fds(*pipes)  # type: ignore[attr-defined]
+
+
+def _subreaper(whether: int) -> None:
+    ctypes.CDLL(None).prctl(PR_SET_CHILD_SUBREAPER, whether, 0, 0, 0)
+
+
+@cache
+def _server() -> socket.socket:
+    """The connection to this process's server, which is started with the first."""
+    ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+    with theirs:
+        argv = [sys.executable, "-m", "tests.rigs.forked", str(theirs.fileno())]
+        _servers.append(
+            subprocess.Popen(argv, pass_fds=[theirs.fileno()], stdin=subprocess.DEVNULL)
+        )
+    return ours
+
+
+def serve(asked: socket.socket) -> dict[str, Any]:
+    """Fork a process for each request. Returns in each forked process, with its request."""
+    while True:
+        words, streams, *_ = socket.recv_fds(asked, 1 << 20, 3)
+        if not words:
+            sys.exit()
+        reader, writer = os.pipe()
+        if (between := os.fork()) == 0:
+            if (pid := os.fork()) == 0:
+                for number, stream in enumerate(streams):
+                    os.dup2(stream, number)
+                os.closerange(3, asked.detach() + 100)
+                return dict(json.loads(words))
+            os.write(writer, str(pid).encode())
+            os._exit(0)
+        os.waitpid(between, 0)
+        asked.send(os.read(reader, 100))
+        for descriptor in (*streams, reader, writer):
+            os.close(descriptor)
+
+
+def become(request: dict[str, Any]) -> None:
+    """Make this process what the request says."""
+    os.setsid()
+    os.chdir(request["cwd"])
+    os.environ.clear()
+    os.environ.update(request["env"])
+    time.tzset()
+    sys.argv = ["diskbench", *request["argv"]]
+    for name, number in (("stdout", 1), ("stderr", 2)):
+        binary = os.fdopen(number, "wb")
+        lines = number == 2 or os.isatty(number)
+        setattr(sys, name, io.TextIOWrapper(binary, "utf-8", line_buffering=lines))
+
+
+if __name__ == "__main__":
+    for package in map(import_module, IMPORTED):
+        for found in pkgutil.walk_packages(package.__path__, f"{package.__name__}."):
+            import_module(found.name)
+    gc.collect()
+    gc.freeze()  # what is never looked through stays one copy in memory
+    become(serve(socket.socket(fileno=int(sys.argv[1]))))
+    from diskbench.cli.main import main
+
+    sys.exit(main())

@@ -121,9 +121,11 @@ class Cli:
         and need not be `executed`."""
         pipe, own = subprocess.PIPE, {"env": self.env, "cwd": self.home, "start_new_session": True}
         wanted = {"stdout": pipe, "stderr": pipe, "text": True} | own | popen
-        has_own_python = self.program != Cli.program or "PYTHONPATH" in self.extra_env
-        can_fork = not has_own_python and wanted.keys() <= KNOWN
-        if can_fork and wanted["start_new_session"] and not executed:
+        env, ordinary = wanted["env"], [sys.executable, *Cli.program]
+        loaded = (key for key in env if key.startswith(("PYTHON", "LD_")))  # as a process begins
+        changed = any(env[key] != os.environ.get(key) for key in loaded)
+        is_known = wanted.keys() <= KNOWN and wanted["start_new_session"]
+        if self.command == ordinary and is_known and not (changed or executed):
             process: subprocess.Popen[str] = Forked(args, **wanted)
         else:
             process = subprocess.Popen([*self.command, *args], **wanted)

@@ -10,10 +10,9 @@ from typing import Any, TypeVar
 from pydantic import Field
 
 from diskbench.catalog.books import Books
-from diskbench.catalog.charges import Charges
 from diskbench.catalog.entry import DiskEntry, Part, catalogue, clouds, known_catalogue
 from diskbench.catalog.machine_book import MachineBook, MachineEntry
-from diskbench.catalog.price_book import PriceBook
+from diskbench.catalog.prices import Charges, PriceBook
 from diskbench.catalog.sourced_figures import FigureSource, SourcedFigure, Tiers
 from diskbench.catalog.yaml_loader import catalogues, shipped_book
 from diskbench.errors import InvalidValue

@@ -8,8 +8,8 @@ from sqlalchemy.engine import Engine
 
 from diskbench.analysis.row_figures import cliff_safe_rows, courses_by_step
 from diskbench.catalog.books import Books
-from diskbench.catalog.charges import done_work
 from diskbench.catalog.cost import TrialCost, cost_of
+from diskbench.catalog.prices import done_work
 from diskbench.errors import DiskbenchError
 from diskbench.fio.audit import audit_warnings, run_warnings
 from diskbench.model.expectation import Expectation

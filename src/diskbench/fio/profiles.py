@@ -129,7 +129,7 @@ class Profile(Frozen):
 
     @model_validator(mode="before")
     @classmethod
-    def _named(cls, data: object) -> object:
+    def _parameters_by_key(cls, data: object) -> object:
         """Put each parameter's key into it as its name."""
         if isinstance(data, dict) and isinstance(data.get("parameters"), dict):
             named = {

@@ -13,7 +13,7 @@ from diskbench.errors import StoreUnavailable, UnknownName
 from diskbench.model.campaign import CellRow
 from diskbench.model.outcome import Problem
 from diskbench.model.result import FINAL_STATES, RunState
-from diskbench.model.spec import Plan
+from diskbench.model.spec import Plan, Search
 from diskbench.model.value_fault import value_faults
 from diskbench.store import schema
 from diskbench.store.campaigns import RUN, is_of_matrix
@@ -132,6 +132,14 @@ def find_plans(database: Engine, trial_ids: Sequence[str]) -> dict[str, Plan]:
     query = sa.select(trial.trial_id, trial.plan).where(trial.plan.is_not(None))
     rows = rows_among(database, query, trial.trial_id, trial_ids)
     return {trial_id: _plan(trial_id, stored) for trial_id, stored in rows if stored is not None}
+
+
+def find_searches(database: Engine, trial_ids: Sequence[str]) -> dict[str, Search]:
+    """The searches for a rate that trials make, by trial; reads nothing else of their plans."""
+    trial = schema.trial.c
+    query = sa.select(trial.trial_id, trial.plan["search"])
+    rows = rows_among(database, query, trial.trial_id, trial_ids)
+    return {trial_id: Search.model_validate(stored) for trial_id, stored in rows if stored}
 
 
 def _plan(trial_id: str, stored: object) -> Plan:

@@ -23,7 +23,7 @@ STEPS = (
 
 
 def asking(*texts):
-    return SimpleNamespace(fail_if=read_conditions(texts), profile="mine")
+    return SimpleNamespace(fail_if=read_conditions(texts, "--fail-if"), profile="mine")
 
 
 @pytest.mark.parametrize("text", [
@@ -76,7 +76,7 @@ def test_a_ratio_needs_a_promise(text, known, refused):
 @pytest.mark.parametrize("text", ["iops < 0", "p99 > 0ms", "ratio < 0%", "mb_per_s >= 0"])
 def test_a_limit_of_nothing_says_nothing(text):
     with pytest.raises(ValueError, match="above 0"):
-        Threshold.failing(text)
+        Threshold.failing(text, "--fail-if")
 
 
 def test_a_label_that_is_too_long_to_print_is_refused_with_its_length():

@@ -91,7 +91,7 @@ def load_measurements(
 
     with _opened(database) as rows:
         store = _store(evidence) if evidence else None
-        return cliff_safe_frame(rows, run_ids=_named(rows, run_id), evidence=store)
+        return cliff_safe_frame(rows, run_ids=_run_ids(rows, run_id), evidence=store)
 
 
 @_with_polars
@@ -144,7 +144,7 @@ def load_verdicts(
 
     store = _store(evidence)
     with _opened(database) as rows:
-        return verdicts_frame(rows, store, run_ids=_named(rows, run_id))
+        return verdicts_frame(rows, store, run_ids=_run_ids(rows, run_id))
 
 
 @_with_polars
@@ -189,7 +189,7 @@ def load_expected(
     from diskbench.store.frames import expected_frame
 
     with _opened(database) as rows:
-        return expected_frame(rows, run_ids=_named(rows, run_id))
+        return expected_frame(rows, run_ids=_run_ids(rows, run_id))
 
 
 @_with_polars
@@ -289,7 +289,7 @@ def _store(url: str | None) -> ObjectEvidence:
     return open_evidence(url or _setting("evidence_url"))
 
 
-def _named(database: Engine, run_id: str | Sequence[str] | None) -> list[str] | None:
+def _run_ids(database: Engine, run_id: str | Sequence[str] | None) -> list[str] | None:
     if run_id is None:
         return None
     from diskbench.results.selection import runs_named

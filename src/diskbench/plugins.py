@@ -9,7 +9,8 @@ import logging
 import re
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
-from importlib import metadata
+from importlib import metadata, resources
+from importlib.resources.abc import Traversable
 from typing import TypeVar
 
 from diskbench.errors import DiskbenchError, ProviderBroken, UnknownName
@@ -31,14 +32,19 @@ def plugin_names() -> tuple[str, ...]:
 def plugin(name: str) -> Plugin:
     """The plugin `name`. Raises UnknownName with the nearest names, and ProviderBroken for an entry
     point that cannot be loaded or names no Plugin with that name."""
-    if name not in plugin_names():
-        raise UnknownName("provider", name, plugin_names(), field="provider")
-    with loading(name):
-        loaded = _entry_point(name).load()
-        if not isinstance(loaded, Plugin) or loaded.name != name:
-            raise TypeError(f"the entry point must name a diskbench.plugin.Plugin called {name!r}")
-        _check_patterns(loaded)
-    return loaded
+    for point in (one for one in _entry_points() if one.name == name):
+        with loading(name):
+            loaded = point.load()
+            if not isinstance(loaded, Plugin) or loaded.name != name:
+                must = f"the entry point must name a diskbench.plugin.Plugin called {name!r}"
+                raise TypeError(must)
+            # An invalid expression would fail where it is used, for guests of any provider.
+            firmware = loaded.guest.firmware if loaded.guest is not None else ()
+            patterns = [pattern for marks in firmware for pattern in marks.values()]
+            for pattern in (loaded.zone_region or "", *patterns):
+                re.compile(pattern)
+            return loaded
+    raise UnknownName("provider", name, plugin_names(), field="provider")
 
 
 @functools.cache
@@ -95,13 +101,15 @@ def network_nvme_models() -> frozenset[str]:
     return frozenset(model for guest in guests for model in guest.network_nvme_models)
 
 
-def _check_patterns(loaded: Plugin) -> None:
-    """Raise re.error for an invalid regular expression: it would fail where it is used, for
-    guests and zones of any provider."""
-    firmware = loaded.guest.firmware if loaded.guest is not None else ()
-    patterns = [pattern for marks in firmware for pattern in marks.values()]
-    for pattern in (loaded.zone_region or "", *patterns):
-        re.compile(pattern)
+@functools.cache
+def catalogue_folder(name: str, reference: str) -> Traversable:
+    """The folder that `package:folder` of a provider's plugin names. Raises ProviderBroken."""
+    package, _, inside = reference.partition(":")
+    with loading(name):
+        folder = resources.files(package) / inside
+        if not folder.is_dir():
+            raise FileNotFoundError(f"its catalogue {reference!r} is not a folder (package:folder)")
+    return folder
 
 
 def _warn(name: str, message: str) -> None:

@@ -11,7 +11,6 @@ from diskbench.errors import InvalidValue
 KIB = 2**10
 MIB = 2**20
 GIB = 2**30
-TIB = 2**40
 NS_PER_S = 1_000_000_000
 
 _SIZE = re.compile(r"^(\d+(?:\.\d+)?)\s*([kmgtp]?)(i?)(b?)$", re.IGNORECASE)

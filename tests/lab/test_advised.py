@@ -7,7 +7,7 @@ import pytest
 from tests.books import SHIPPED
 from tests.lab.conftest import Lab, fio
 
-from diskbench.catalog.price_book import price_book
+from diskbench.catalog.prices import price_book
 from diskbench.model.expectation import Load
 from diskbench.model.rental import DiskSpec
 from diskbench.plan.advise import Market, advise

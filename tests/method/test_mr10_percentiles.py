@@ -3,8 +3,9 @@
 import random
 
 import pytest
+from tests.rigs.fio_reports import bucket_index
 
-from diskbench.fio.histogram import bucket_index, bucket_middle_ns, merge, value_at
+from diskbench.fio.histogram import bucket_middle_ns, merge, value_at
 
 
 def counted(values):

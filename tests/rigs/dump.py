@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import sqlalchemy as sa
 
 from diskbench.store.database import transaction
-from diskbench.store.schema import RESULT_TABLES
+from diskbench.store.schema import measurement, run, step, trial, warning
 
 if TYPE_CHECKING:
     from sqlalchemy.engine import Engine
@@ -23,5 +23,5 @@ def dump(database: Engine) -> dict[str, list[dict[str, Any]]]:
                     sa.select(table).order_by(*table.primary_key.columns)
                 ).mappings()
             ]
-            for table in RESULT_TABLES
+            for table in (trial, run, step, measurement, warning)
         }

@@ -7,6 +7,8 @@ from dataclasses import dataclass
 from functools import partial
 from typing import Any, Final
 
+from diskbench.fio.histogram import PLAT_BITS
+
 _UNITS: Final = ("", "k", "M", "G", "T", "P")
 
 
@@ -229,3 +231,11 @@ def _number(value: float, base: int) -> str:
     if power and value < 1000:
         return f"{value:.{1 if value >= 100 else 2}f}"[:5].rstrip(".") + unit + infix
     return f"{value:.0f}{unit}{infix}"
+
+
+def bucket_index(value_ns: int) -> int:
+    """The number of the bucket that fio counts a latency in (stat.c, plat_val_to_idx)."""
+    error_bits = max(value_ns.bit_length() - 1 - PLAT_BITS, 0)
+    if error_bits == 0:
+        return value_ns
+    return ((error_bits + 1) << PLAT_BITS) + ((value_ns >> error_bits) & ((1 << PLAT_BITS) - 1))

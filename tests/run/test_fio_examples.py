@@ -18,13 +18,13 @@ from diskbench.fio.steps import build_steps
 from diskbench.fio.target import FioTarget
 from diskbench.fio.template import render
 from diskbench.model.facts import CpuFacts, HostFacts
-from diskbench.units import TIB
+from diskbench.units import GIB
 
 PAGE = Path(__file__).parents[2] / "tests/golden/fio-examples.md"
 BEGIN, END = "<!-- examples -->\n", "<!-- end of examples -->"
 TARGETS = {
-    "directory": FioTarget(kind="directory", path="/mnt/disk/diskbench-1", size_bytes=64 * TIB),
-    "device": FioTarget(kind="device", path="/dev/nvme1n1", capacity_bytes=64 * TIB),
+    "directory": FioTarget(kind="directory", path="/mnt/disk/diskbench-1", size_bytes=2**16 * GIB),
+    "device": FioTarget(kind="device", path="/dev/nvme1n1", capacity_bytes=2**16 * GIB),
 }
 VALUES = {"FIO_RW": "randread", "FIO_BS": "4k", "FIO_IODEPTH": "4"}
 """Values of the variables that examples use as fio's own; others get a word."""

@@ -130,17 +130,17 @@ def _too_shallow(
     deeper = max((s for s in siblings if s.depth > depth), key=lambda s: s.iops, default=None)
     if deeper is not None and deeper.iops >= _MORE * iops:
         did = f"{deeper.step} did {format_iops(deeper.iops)} IOPS"
-        return _named(per_io, f"at depth {deeper.depth}, {did}")
+        return _limited_by_depth(per_io, f"at depth {deeper.depth}, {did}")
     shallower = [sibling for sibling in siblings if sibling.depth < depth]
     if any(sibling.iops >= _AS_MUCH * iops for sibling in shallower):
         return None
     if depth == 1:
-        return _named(per_io)
+        return _limited_by_depth(per_io)
     for sibling in shallower:
         if depth / iops <= _NO_LONGER * sibling.depth / sibling.iops:
             took = format_latency_ns(sibling.depth / sibling.iops * NS_PER_S)
             shallow = f"at depth {sibling.depth} it takes {took} ({sibling.step})"
-            return _named(per_io, f"{shallow}: a deeper queue gives more")
+            return _limited_by_depth(per_io, f"{shallow}: a deeper queue gives more")
     caps = [bound for bound in level.bounds if bound.limit not in NOT_CAPS] if level else []
     if level is None or not caps or iops >= (1 - NEAR) * caps[0].iops:
         return None
@@ -151,11 +151,11 @@ def _too_shallow(
     is_far = iops < _FAR * caps[0].iops
     if iops >= (1 - NEAR) * usual.iops or (is_far and iops * _SLOWER >= usual.iops):
         cap = f"{LIMIT_WORDS[caps[0].limit]} limit is {format_iops(caps[0].iops)} IOPS"
-        return _named(per_io, f"an idle disk usually takes as long; its {cap}")
+        return _limited_by_depth(per_io, f"an idle disk usually takes as long; its {cap}")
     return None
 
 
-def _named(*evidence: str) -> Limiter:
+def _limited_by_depth(*evidence: str) -> Limiter:
     return Limiter(name="queue-depth", evidence=evidence)
 
 

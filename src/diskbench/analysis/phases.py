@@ -50,7 +50,7 @@ def step_phases(
     use_bytes = not iops.any() and bool(bytes_per_s.any())
     figure = bytes_per_s if use_bytes else iops
     values = figure[:-1] if figure.size > 1 else figure
-    parts = _named(parts_of(values, shortest_s), expected, use_bytes=use_bytes)
+    parts = _parts_with_kinds(parts_of(values, shortest_s), expected, use_bytes=use_bytes)
     spans = [_inside(at, parts, values) for at in range(len(parts))]
     phases = tuple(
         _phase(part, span, iops, bytes_per_s, figure.size).model_copy(
@@ -75,7 +75,7 @@ def step_phases(
     return with_unsteady(course, values).model_copy(update={"kept": kept})
 
 
-def _named(
+def _parts_with_kinds(
     parts: Sequence[SeriesPart], expected: Expectation | None, *, use_bytes: bool
 ) -> list[SeriesPart]:
     """Return the parts with the kinds of their levels."""

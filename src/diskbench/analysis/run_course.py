@@ -67,7 +67,7 @@ def run_course(values: Sequence[float]) -> tuple[SeriesPart, ...]:
     """The levels of a step over its runs, in order; one of them, or none below six runs."""
     if len(values) < LEAST_HISTORY or min(values) <= 0:
         return ()
-    return _named(values, _changes(values))
+    return _stretches(values, _changes(values))
 
 
 def courses_over(values: Sequence[float]) -> tuple[SeriesPart, ...]:
@@ -126,7 +126,7 @@ def _falls(course: Sequence[SeriesPart], at: int) -> bool:
     return levels[at] < levels[at - 1]
 
 
-def _named(values: Sequence[float], cuts: Sequence[int]) -> tuple[SeriesPart, ...]:
+def _stretches(values: Sequence[float], cuts: Sequence[int]) -> tuple[SeriesPart, ...]:
     """Return the stretches between the cuts, with their kinds."""
     edges = [0, *cuts, len(values)]
     levels = [median(values[a:b]) for a, b in pairwise(edges)]

@@ -18,7 +18,7 @@ q is judged by probes of at least
 so that the share of I/Os above the target has a relative error of 10 %; `beyond` is our choice.
 """
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from diskbench.model.doubts import DISTURBED, SATURATED
@@ -50,17 +50,24 @@ def needed_ios(target: Threshold, beyond: int) -> int:
 def next_share(search: Search, results: Sequence[StepResult]) -> float | None:
     """The share of the capacity (in IOPS) that the next probe offers, after the `results` of a run;
     None where the search has ended."""
-    return list(_shares(search, results))[-1][0]
+    return list(_shares(search, results, _capacity(search, results)))[-1][0]
 
 
-def sla_of(search: Search, results: Sequence[StepResult]) -> Sla | None:
-    """The result of one run; None where it has no probe."""
-    probes = _probes(search, results)
+def slas_of(search: Search | None, results: Mapping[str, Sequence[StepResult]]) -> dict[str, Sla]:
+    """The result of each run of a trial that made a search and has a probe, by its id; `results`
+    are those of each run."""
+    if search is None:
+        return {}
+    of_runs = ((run_id, _sla_of(search, of_run)) for run_id, of_run in results.items())
+    return {run_id: sla for run_id, sla in of_runs if sla is not None}
+
+
+def _sla_of(search: Search, results: Sequence[StepResult]) -> Sla | None:
+    probes, capacity = _probes(search, results), _capacity(search, results)
     if not probes:
         return None
-    capacity = _iops(result for result in results if result.step == search.capacity)
     rates: dict[bool, dict[float, str]] = {True: {}, False: {}}
-    for probe, (share, kept) in zip(probes, _shares(search, results), strict=False):
+    for probe, (share, kept) in zip(probes, _shares(search, results, capacity), strict=False):
         rates[bool(kept)][(share or 0.0) * capacity or _iops([probe])] = probe.step
     highest = max(rates[True], default=0.0)
     missed = min(rates[False].keys() - rates[True].keys(), default=None)
@@ -68,11 +75,10 @@ def sla_of(search: Search, results: Sequence[StepResult]) -> Sla | None:
 
 
 def _shares(
-    search: Search, results: Sequence[StepResult]
+    search: Search, results: Sequence[StepResult], capacity: float
 ) -> Iterator[tuple[float | None, bool | None]]:
     """The share that each probe offered, and whether it kept to the target, None where it is
     repeated; then the share of the next."""
-    capacity = _iops(result for result in results if result.step == search.capacity)
     lasting = search.lasting_iops or capacity
     low, high = 0.0, min(1.0, lasting / capacity) if capacity else 1.0
     is_repeated = False
@@ -89,6 +95,10 @@ def _shares(
 
 def _probes(search: Search, results: Sequence[StepResult]) -> list[StepResult]:
     return [result for result in results if result.step in search.steps]
+
+
+def _capacity(search: Search, results: Sequence[StepResult]) -> float:
+    return _iops(result for result in results if result.step == search.capacity)
 
 
 def _iops(results: Iterable[StepResult]) -> float:

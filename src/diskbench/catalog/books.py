@@ -2,7 +2,7 @@
 
 `Books` is a value: it is created once when a session opens (results/refreshed_catalogue.py) and
 passed down, so that everything in that session is planned with the same figures. Plans record its
-digest. Files that an overlay cannot patch are constant and need no Books (entry.py, charges.py, and
+digest. Files that an overlay cannot patch are constant and need no Books (entry.py, prices.py, and
 `regions.yaml`, the regions that a provider has, so that a misspelt one is refused before anything
 is asked).
 """
@@ -18,7 +18,7 @@ from pydantic import Field
 
 from diskbench.catalog import yaml_loader
 from diskbench.catalog.machine_book import MachineBook, machine_book
-from diskbench.catalog.price_book import PriceBook, price_book
+from diskbench.catalog.prices import PriceBook, price_book
 from diskbench.catalog.sourced_figures import ProviderFile
 from diskbench.errors import UnknownName
 

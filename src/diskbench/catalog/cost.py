@@ -8,11 +8,10 @@ month of a disk is priced by the rate after all credit is used up, without a mac
 from collections.abc import Iterable, Sequence
 
 from diskbench.catalog.books import Books
-from diskbench.catalog.charges import Charges, Work, charge_of, disk_limits
 from diskbench.catalog.expect import expect_on, path_of
 from diskbench.catalog.lookup import DiskLimits
 from diskbench.catalog.path import Path
-from diskbench.catalog.price_book import price_book
+from diskbench.catalog.prices import Charges, Work, charge_of, disk_limits, price_book
 from diskbench.catalog.sourced_figures import SourcedNumber
 from diskbench.catalog.yaml_loader import shipped_book
 from diskbench.model.base import Frozen

@@ -10,10 +10,9 @@ from typing import Any, TypeVar
 from pydantic import Field
 
 from diskbench.catalog.books import Books
-from diskbench.catalog.charges import Charges
 from diskbench.catalog.entry import DiskEntry, Part, catalogue, clouds, known_catalogue
 from diskbench.catalog.machine_book import MachineBook, MachineEntry
-from diskbench.catalog.price_book import PriceBook
+from diskbench.catalog.prices import Charges, PriceBook
 from diskbench.catalog.sourced_figures import FigureSource, SourcedFigure, Tiers
 from diskbench.catalog.yaml_loader import catalogues, shipped_book
 from diskbench.errors import InvalidValue
@@ -171,7 +170,7 @@ def parts(cloud: str | None = None) -> Iterator[CatalogItem]:
                 lines = tuple(_part_lines(part, book.sources))
                 yield CatalogItem(name, part_name, kind, part.title, lines)
         if (rule := book.accounting) is not None:
-            line = ("", _words(rule), book.sources[rule.source].words())
+            line = ("", _set_fields(rule), book.sources[rule.source].words())
             yield CatalogItem(name, "accounting", "setting", _ACCOUNTING, (line,))
 
 
@@ -192,12 +191,12 @@ def _lines(entry: Frozen, sources: Mapping[str, FigureSource]) -> Iterator[Listi
     for name, value in entry:
         if isinstance(value, Tiers):
             for row in value.rows:
-                yield row.name, _words(row), sources[value.source].words()
+                yield row.name, _set_fields(row), sources[value.source].words()
         elif isinstance(value, SourcedFigure):
-            yield name, _words(value) or _NO_RULE, sources[value.source].words()
+            yield name, _set_fields(value) or _NO_RULE, sources[value.source].words()
 
 
-def _words(figure: Frozen) -> str:
+def _set_fields(figure: Frozen) -> str:
     """Return the fields that are set, without the source: `per_gib 3, min 100, max 16,000`."""
     return _pairs(figure.model_dump(exclude_defaults=True, exclude={"source", "title", "name"}))
 
@@ -238,7 +237,7 @@ def price_rows(books: Books, cloud: str | None, region: str | None) -> Iterator[
                 continue
             for disk, price in prices.disks.items():
                 source = prices.sources[price.source].words()
-                row = {"name": disk, "price": _words(price), "source": source}
+                row = {"name": disk, "price": _set_fields(price), "source": source}
                 yield PriceRow(cloud=name, region=prices.region, **row)
             machines = {name for of_source in prices.machines.values() for name in of_source}
             if machines:
@@ -250,11 +249,11 @@ def price_rows(books: Books, cloud: str | None, region: str | None) -> Iterator[
 def _price_lines(books: Books, cloud: str, name: str) -> Iterator[ListingLine]:
     prices = books.of(cloud).prices
     if price := prices.disks.get(name):
-        yield "usd a month", _words(price), prices.sources[price.source].words()
+        yield "usd a month", _set_fields(price), prices.sources[price.source].words()
     charges = shipped_book(Charges, cloud)
     billed = charges.transactions.get(name) if charges else None
     if charges is not None and billed is not None:
-        yield "transactions", _words(billed), charges.sources[billed.source].words()
+        yield "transactions", _set_fields(billed), charges.sources[billed.source].words()
 
 
 def _machine_lines(books: Books, row: MachineRow) -> Iterator[ListingLine]:
@@ -269,7 +268,7 @@ def _machine_lines(books: Books, row: MachineRow) -> Iterator[ListingLine]:
     entry = book.types.get(row.type)
     if entry is not None and (local := entry.local) is not None:
         source = book.sources[local.speed.source].words() if local.speed else ""
-        speed = f"together {_words(local.speed)}" if local.speed else "speed unknown"
+        speed = f"together {_set_fields(local.speed)}" if local.speed else "speed unknown"
         text = f"{local.count} of {local.size_gb} GB, {speed}"
         yield "own disks", text, source or row.source
     if row.usd_per_hour is not None:

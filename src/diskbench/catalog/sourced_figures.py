@@ -91,7 +91,7 @@ class ProviderFile(Frozen):
             place: source
             for name, value in self
             if name != "sources"
-            for place, source in _named(value, name)
+            for place, source in _sources_in(value, name)
         }
 
     @model_validator(mode="after")
@@ -102,17 +102,17 @@ class ProviderFile(Frozen):
         return self
 
 
-def _named(node: object, place: str) -> Iterator[tuple[str, str]]:
+def _sources_in(node: object, place: str) -> Iterator[tuple[str, str]]:
     if isinstance(node, list | tuple):
         for index, item in enumerate(node):
-            yield from _named(item, f"{place}[{index}]")
+            yield from _sources_in(item, f"{place}[{index}]")
     elif isinstance(node, Frozen | Mapping):
         items: Any = node.items() if isinstance(node, Mapping) else node
         for name, value in items:
             if name == "source" and value is not None:
                 yield place, str(value)
             elif isinstance(value, Frozen | Mapping | list | tuple):
-                yield from _named(value, f"{place}.{name}")
+                yield from _sources_in(value, f"{place}.{name}")
 
 
 class Size(SourcedFigure):

@@ -12,8 +12,6 @@ import functools
 import hashlib
 import json
 from collections.abc import Mapping, Sequence
-from importlib import resources
-from importlib.resources.abc import Traversable
 from typing import Any, Final, Literal, TypeVar
 
 import yaml
@@ -23,7 +21,15 @@ from diskbench.catalog.sourced_figures import ProviderFile
 from diskbench.errors import InvalidValue, UnknownName
 from diskbench.model.base import Frozen
 from diskbench.model.value_fault import value_faults
-from diskbench.plugins import known_plugin, loading, plugin, plugin_names, plugins, working
+from diskbench.plugins import (
+    catalogue_folder,
+    known_plugin,
+    loading,
+    plugin,
+    plugin_names,
+    plugins,
+    working,
+)
 from diskbench.yaml_lines import plain_yaml
 
 Book = TypeVar("Book", bound=ProviderFile)
@@ -35,7 +41,7 @@ CHARGES = "charges.yaml"
 def catalogues() -> tuple[str, ...]:
     """The names of the installed providers that bring a catalogue, sorted."""
     named = {plugin.name: plugin.catalogue for plugin in plugins() if plugin.catalogue is not None}
-    return tuple(working(named, lambda name: _folder(name, named[name])))
+    return tuple(working(named, lambda name: catalogue_folder(name, named[name])))
 
 
 def check_catalogue(cloud: str) -> None:
@@ -44,7 +50,7 @@ def check_catalogue(cloud: str) -> None:
     reference = plugin(cloud).catalogue if cloud in plugin_names() else None
     if reference is None:
         raise UnknownName("catalogue", cloud, catalogues())
-    _folder(cloud, reference)
+    catalogue_folder(cloud, reference)
 
 
 def shipped(cloud: str, name: str) -> str | None:
@@ -53,7 +59,7 @@ def shipped(cloud: str, name: str) -> str | None:
     known = known_plugin(cloud)
     if known is None or known.catalogue is None:
         return None
-    file = _folder(cloud, known.catalogue) / name
+    file = catalogue_folder(cloud, known.catalogue) / name
     return file.read_text(encoding="utf-8") if file.is_file() else None
 
 
@@ -71,17 +77,6 @@ def _shipped_book(model: type[Book], cloud: str) -> Any:  # noqa: ANN401 - a cac
         return None
     with loading(cloud):
         return parse_book(model, text, where=f"{cloud}/{model.file}")
-
-
-@functools.cache
-def _folder(name: str, reference: str) -> Traversable:
-    """The folder that `package:folder` of a provider's plugin names."""
-    package, _, inside = reference.partition(":")
-    with loading(name):
-        folder = resources.files(package) / inside
-        if not folder.is_dir():
-            raise FileNotFoundError(f"its catalogue {reference!r} is not a folder (package:folder)")
-    return folder
 
 
 def parse_book(

@@ -17,12 +17,9 @@ from diskbench.engine.trial.release import left_behind, where
 from diskbench.engine.trial.stop import Stop, on_signals, stop_then_leave
 from diskbench.errors import ConnectionLost, DiskbenchError, Interrupted, ReleaseFailed
 from diskbench.files import append_private, log_directory
-from diskbench.model.phase import StepPhases
 from diskbench.model.spec import Plan
 from diskbench.report.terminal.progress import Progress, open_progress
 from diskbench.report.terminal.streams import OwnText
-from diskbench.results.run_evidence import phases_of
-from diskbench.store.rows import load_plan
 
 _SEVERITY = (3, 130, 2, 1, 0)
 """Which exit code wins when several hosts end differently: what costs money or data first."""
@@ -74,7 +71,8 @@ def drive(
     try:
         with on_signals(stop_then_leave(stop, stopping, left)):
             begin()
-            displays.append(_display(session, plans, quiet=show.quiet))
+            stream = None if show.quiet else sys.stderr
+            displays.append(open_progress(plans, stream=stream, evidence=session.evidence))
             try:
                 endings = execute(session, plans, displays[0], stop, take_over=take_over)
             finally:
@@ -85,23 +83,6 @@ def drive(
         return worst([report(error), *(exit_code(ending) for _, ending in endings), *refused])
     finally:
         stop.leave()  # after an error, what still runs is suspended
-
-
-def _display(session: Session, plans: Sequence[Plan], *, quiet: bool) -> Progress:
-    """The live display of running plans; finished steps are shown with their phases."""
-    if quiet:
-        return open_progress(plans, stream=None)
-    known = {plan.trial_id: plan for plan in plans}
-
-    def course_of(trial_id: str, run_index: int, step: str) -> StepPhases | None:
-        if known[trial_id].is_draft:
-            known[trial_id] = load_plan(session.database, trial_id)
-        plan = known[trial_id]
-        run_id = plan.run_ids[run_index]
-        phases = phases_of(session.evidence, run_id, plan, number=run_index + 1)
-        return next((step_phases for step_phases in phases if step_phases.step == step), None)
-
-    return open_progress(plans, stream=sys.stderr, course_of=course_of)
 
 
 def exit_code(ending: TrialEnding) -> int:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import importlib
 import sys
-from collections.abc import Sequence
 from functools import partial
 from typing import TYPE_CHECKING, Any, NoReturn
 
@@ -15,13 +14,11 @@ from diskbench.cli.opened import close_at_end
 from diskbench.cli.run_command import Request, asked_for, with_run_options
 from diskbench.engine.trial.planning import Prepared, drafts, preparing, with_notes
 from diskbench.engine.trial.watch import Timing
-from diskbench.errors import CostRefused
-from diskbench.plan.cost import check_cost
+from diskbench.plan.cost import check_cost, cost_of_plan
 from diskbench.store.urls import database_file, evidence_directory
 
 if TYPE_CHECKING:
     from diskbench.engine.session import Session
-    from diskbench.model.spec import Plan
 
 INTERRUPTED = 130
 
@@ -70,6 +67,7 @@ def run(**typed: Any) -> None:  # noqa: ANN401 - the options of cli/run_command.
             stores = database_file(database_url), evidence_directory(settings.evidence_url)
             prepared.plans = [with_notes(plan, stores) for plan in prepared.plans]
         session = session_of(settings, timing, books, providers)
+        session.hosts |= prepared.hosts
     except KeyboardInterrupt:
         print("interrupted before anything was started", file=sys.stderr)
         raise typer.Exit(INTERRUPTED) from None
@@ -82,6 +80,7 @@ command_for = partial(with_run_options, run)
 def _measure(request: Request, session: Session, prepared: Prepared, evidence_url: str) -> NoReturn:
     """Everything from the plans on; ends the process with its exit code."""
     from diskbench.cli.foreground import continue_detached, drive, worst
+    from diskbench.engine.trial.lease import save
 
     for cell, error in prepared.refused:
         several = len(prepared.refused) + len(prepared.plans) > 1
@@ -94,36 +93,18 @@ def _measure(request: Request, session: Session, prepared: Prepared, evidence_ur
 
         print_plan(prepared.plans, stream=sys.stderr, brief=not request.verbose)
     if request.max_cost is not None:
-        _hold_to(request.max_cost, request.assume_price, prepared.plans)
+        # With loops to their last round; nothing is saved or rented where that costs too much.
+        costs = [cost_of_plan(plan, longest=True) for plan in prepared.plans]
+        check_cost(costs, request.max_cost, request.assume_price)
     if request.detach:
-        _save_all(session, prepared, owner=None)
+        save(session, prepared.plans, owner=None)
         ids, name = [plan.trial_id for plan in prepared.plans], prepared.plans[0].campaign_id
         continue_detached(session, ids, evidence_url, name=name)
         raise typer.Exit(worst(refused))
-    save_all = partial(_save_all, session, prepared, owner=session.executor_id)
-    code = drive(session, prepared.plans, request, begin=save_all, refused=refused)
+    begin = partial(save, session, prepared.plans, owner=session.executor_id)
+    code = drive(session, prepared.plans, request, begin=begin, refused=refused)
     if prepared.refused and not request.quiet:
         names = ", ".join(cell.address or "this machine" for cell, _ in prepared.refused)
         measured = f"{len(prepared.plans)} of {len(prepared.plans) + len(prepared.refused)}"
         print(f"{measured} hosts measured; not measured: {names}", file=sys.stderr)
     raise typer.Exit(code)
-
-
-def _hold_to(most_usd: float, assumed_usd: float | None, plans: Sequence[Plan]) -> None:
-    """End the command where the plans, with loops to their last round, may cost more than allowed;
-    nothing is saved or rented then."""
-    from diskbench.plan.cost import cost_of_plan
-
-    costs = [cost_of_plan(plan, longest=True) for plan in plans]
-    try:
-        check_cost(costs, most_usd, assumed_usd)
-    except CostRefused as error:
-        print_error(error)
-        raise typer.Exit(error.exit_code) from None
-
-
-def _save_all(session: Session, prepared: Prepared, *, owner: str | None) -> None:
-    from diskbench.engine.trial.lease import save
-
-    save(session, prepared.plans, owner=owner)
-    session.hosts |= prepared.hosts

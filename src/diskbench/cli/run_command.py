@@ -284,22 +284,19 @@ def asked_for(request: Request, *, writes: bool = False) -> tuple[Cell, ...]:
                 f"{one.flag} {value} has no effect without {needed}", advice=f"add {one.needs}"
             )
     chosen, path = plugin(request.provider_name), typed.get("path")
+    check_cost_limit(chosen, request.max_cost, request.assume_price)
     if chosen.takes_tags:
         # Those that were typed, and those of the settings with other keys.
         tags = typed.get("tag") or ()
         keys, own = {key for key, _ in key_values("--tag", tags)}, load_settings().tags
         typed["tag"] = [*(f"{k}={text}" for k, text in own if k not in keys), *tags] or None
     rent = rent_spec(chosen, typed)
-    usd = request.max_cost, request.assume_price
-    check_cost_limit(chosen.name, *usd, rents=rent is not None)
     if not (rent or typed.get("host") or (path is None and (writes or typed.get("device")))):
         path = str(Path(path or ".").absolute())
     return cells(chosen, {**typed, "path": path}, rent)
 
 
-def check_cost_limit(
-    provider: str, max_cost: float | None, assume_price: float | None, *, rents: bool
-) -> None:
+def check_cost_limit(provider: Plugin, max_cost: float | None, assume_price: float | None) -> None:
     """Raise InvalidValue for an amount that is not a valid sum, and for a limit where nothing is
     rented and so nothing is paid."""
     for name, value in (("--max-cost", max_cost), ("--assume-price", assume_price)):
@@ -309,9 +306,10 @@ def check_cost_limit(
             raise InvalidValue(
                 f"{name} {value:g} is not a price", advice="give US dollars, 0 or more"
             )
-        if not rents:
+        if not provider.rents:
+            used = f"{name} {value:g} cannot be used with --provider {provider.name}"
             raise InvalidValue(
-                f"{name} {value:g} cannot be used with --provider {provider}, which rents nothing",
+                f"{used}, which rents nothing",
                 advice="leave it out: measuring an existing machine costs nothing",
                 field="provider",
             )

@@ -175,6 +175,24 @@ def round_up_mib(count_bytes: int) -> int:
     return -(-count_bytes // MIB) * MIB
 
 
+def space_bytes(steps: Iterable[Step], capacity_bytes: int | None = None) -> int:
+    """Bytes of the target that the steps use, in whole MiB: each file at its largest.
+
+    Steps that share a file (by name) share its space. Percentages refer to `capacity_bytes`.
+    """
+    return round_up_mib(sum(largest_bytes(steps, capacity_bytes).values()))
+
+
+def largest_bytes(steps: Iterable[Step], capacity_bytes: int | None = None) -> dict[str, int]:
+    """Bytes that the steps use of each file, or of each device by its path, as `space_bytes`."""
+    largest: dict[str, int] = {}
+    for step in steps:
+        for job in jobs(parse(step.job)):
+            for name, size in file_bytes(job, capacity_bytes).items():
+                largest[name] = max(largest.get(name, 0), size)
+    return largest
+
+
 NETWORK_PASSES: Final = 1
 LOCAL_PASSES: Final = 2
 ENOUGH: Final = 0.99

@@ -52,14 +52,6 @@ def value_at(histogram: Histogram, fraction: float) -> int | None:
     return value
 
 
-def bucket_index(value_ns: int) -> int:
-    """The number of the bucket that fio counts a latency in (stat.c, plat_val_to_idx)."""
-    error_bits = max(value_ns.bit_length() - 1 - PLAT_BITS, 0)
-    if error_bits == 0:
-        return value_ns
-    return ((error_bits + 1) << PLAT_BITS) + ((value_ns >> error_bits) & (_PLAT_VALUES - 1))
-
-
 def bucket_middle_ns(index: int, *, coarseness: int = 0) -> int:
     """The middle of bucket `index` in ns (stat.c, plat_idx_to_val).
 

@@ -103,7 +103,7 @@ def sizes_of(text: str) -> list[int | None]:
 
 def unreadable(name: str, value: str) -> str | None:
     """What is wrong with the value of a numeric option that diskbench reckons with, else None."""
-    known = _FORMS.get(name)
+    known = NUMERIC.get(name)
     return None if known is None or known[0](name, value) else known[1]
 
 
@@ -143,7 +143,7 @@ _COUNT: Final[_Check] = (_is_count, "write a whole number, 1 or more")
 _TIMES: Final[_Check] = (_is_time, "write a whole number, with s, m, h, d, ms or us")
 _BLOCKS: Final[_Check] = (_are_blocks, "write block sizes such as 4k, or 4k,64k")
 
-_FORMS: Final[dict[str, _Check]] = {
+NUMERIC: Final[dict[str, _Check]] = {
     **dict.fromkeys(("size", "io_size", "offset", "offset_increment"), _SIZE),
     "filesize": (
         lambda _, value: (range_of(value) or (0, 0))[0] > 0,
@@ -159,12 +159,9 @@ _FORMS: Final[dict[str, _Check]] = {
 """Options from which space, memory and time are worked out, and the form that each must have."""
 
 ONE_NUMBER: Final = frozenset(
-    name for name, form in _FORMS.items() if form is _SIZE or form is _COUNT
+    name for name, form in NUMERIC.items() if form is _SIZE or form is _COUNT
 ) | {"filesize", "bs"}
 """Options that take one number, which a job file may have fio work out."""
-
-NUMERIC: Final = frozenset(_FORMS)
-"""Options whose values must have the form of a number."""
 
 
 _TERM = re.compile(r"(?<![\w.])([0-9][0-9A-Za-z]*)(?![\w.])")

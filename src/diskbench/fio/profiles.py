@@ -129,7 +129,7 @@ class Profile(Frozen):
 
     @model_validator(mode="before")
     @classmethod
-    def _named(cls, data: object) -> object:
+    def _parameters_by_key(cls, data: object) -> object:
         """Put each parameter's key into it as its name."""
         if isinstance(data, dict) and isinstance(data.get("parameters"), dict):
             named = {
@@ -313,6 +313,10 @@ def read_value(parameter: Parameter, text: str) -> Value:
 def _typed(parameter: Parameter, text: str, setting: str) -> Value:
     try:
         match parameter.kind:
+            case "condition":
+                if not (asked := Threshold.parse(text)).is_latency or not asked.is_ceiling:
+                    raise ValueError(text)  # a latency that has to stay below
+                return text
             case "int":
                 return int(text)
             case "float":
@@ -321,10 +325,6 @@ def _typed(parameter: Parameter, text: str, setting: str) -> Value:
                 return parse_size_bytes(text)
             case "duration":
                 return _whole(parse_duration_s(text))
-            case "condition":
-                if not (asked := Threshold.parse(text)).is_latency or not asked.is_ceiling:
-                    raise ValueError(text)  # a latency that has to stay below
-                return text
             case "bool" if text.lower() in _TRUE | _FALSE:
                 return text.lower() in _TRUE
             case "bool":

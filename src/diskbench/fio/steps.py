@@ -5,13 +5,13 @@ that finds mistakes: values that are missing, lines that cannot be read, devices
 version. In `mistakes` each stage checks what the stage before it did not remove.
 """
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final
 
 from diskbench.errors import ProfileError
 from diskbench.fio import jobfile
-from diskbench.fio.estimate import count, expected_s, file_bytes, round_up_mib
+from diskbench.fio.estimate import count, expected_s, largest_bytes, round_up_mib
 from diskbench.fio.guard import check, problems
 from diskbench.fio.offered import check_references, references
 from diskbench.fio.options import check_version, parse_version
@@ -24,8 +24,6 @@ from diskbench.model.facts import HostFacts
 from diskbench.model.spec import Loop, Search, Step
 from diskbench.model.threshold import Threshold
 from diskbench.units import format_bytes
-
-__all__ = ["BuiltSteps", "FioTarget", "build_steps", "space_bytes"]
 
 DEFAULTS: Final = {"ioengine": "libaio", "direct": "1", "randrepeat": "0", "refill_buffers": "1"}
 """Options that a template may replace: direct I/O, and new offsets and data on each pass."""
@@ -98,24 +96,6 @@ def build_steps(
     _check_size(profile, steps, target)
     search = _search(profile, parameters, steps)
     return BuiltSteps(file, tuple(steps), loop, search, (*changes, *sized), parameters)
-
-
-def space_bytes(steps: Iterable[Step], capacity_bytes: int | None = None) -> int:
-    """Bytes of the target that the steps use, in whole MiB: each file at its largest.
-
-    Steps that share a file (by name) share its space. Percentages refer to `capacity_bytes`.
-    """
-    return round_up_mib(sum(largest_bytes(steps, capacity_bytes).values()))
-
-
-def largest_bytes(steps: Iterable[Step], capacity_bytes: int | None = None) -> dict[str, int]:
-    """Bytes that the steps use of each file, or of each device by its path, as `space_bytes`."""
-    largest: dict[str, int] = {}
-    for step in steps:
-        for job in jobfile.jobs(jobfile.parse(step.job)):
-            for name, size in file_bytes(job, capacity_bytes).items():
-                largest[name] = max(largest.get(name, 0), size)
-    return largest
 
 
 def _names(job_groups: Sequence[jobfile.Sections]) -> list[str]:

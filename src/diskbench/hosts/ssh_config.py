@@ -146,17 +146,21 @@ def _user_and_port(address: TypedHost) -> list[str]:
 
 def _ask(address: TypedHost, config: str | None) -> str:
     return ssh_command(
-        address.host, user=address.user, port=address.port, config=_named(config), options=("-G",)
+        address.host,
+        user=address.user,
+        port=address.port,
+        config=_chosen(config),
+        options=("-G",),
     )
 
 
-def _named(config: str | None) -> str | None:
+def _chosen(config: str | None) -> str | None:
     return config or os.environ.get(CONFIG_VARIABLE) or None
 
 
 def config_flags(config: str | None = None) -> list[str]:
     """`-F FILE` for `config`, or for the configuration that the environment names."""
-    return ["-F", named] if (named := _named(config)) else []
+    return ["-F", named] if (named := _chosen(config)) else []
 
 
 def parse_resolved(text: str, output: str, config: str | None = None) -> Route:
@@ -190,7 +194,7 @@ def parse_resolved(text: str, output: str, config: str | None = None) -> Route:
         key_name=first("hostkeyalias") or name,
         proxy_command=_jump_command(jump, config) if jump else first("proxycommand"),
         timeout_s=float(timeout) if timeout and timeout.isdigit() else None,
-        config=_named(config),
+        config=_chosen(config),
     )
 
 

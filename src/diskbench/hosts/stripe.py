@@ -51,7 +51,7 @@ def stripe(host: Host, trial_id: str, members: Sequence[DeviceProof]) -> str:
             + " and ".join(f"{size:,}" for size in sorted(sizes))
             + " bytes: its end would be slower than its start"
         )
-    path = _run(host, trial_id, "find", members)
+    path = _array(host, trial_id, "find", members)
     if path is None:
         numbered = []
         for member in members:
@@ -62,7 +62,7 @@ def stripe(host: Host, trial_id: str, members: Sequence[DeviceProof]) -> str:
                     f"{member.size_bytes:,} of the disk that was made for this trial"
                 )
             numbered.append(member.model_copy(update={"number": proof.number}))
-        path = _run(host, trial_id, "create", numbered)
+        path = _array(host, trial_id, "create", numbered)
     assert path is not None
     return path
 
@@ -74,7 +74,7 @@ def unstripe(host: Host, trial_id: str, members: Sequence[DeviceProof]) -> None:
     where the array is in use or a member cannot be cleared.
     """
     try:
-        _run(host, trial_id, "remove", members)
+        _array(host, trial_id, "remove", members)
     except MeasurementFailed as error:
         raise ReleaseFailed(
             f"the stripe of trial {trial_id} on {host.name} could not be removed: {error.message}",
@@ -82,7 +82,7 @@ def unstripe(host: Host, trial_id: str, members: Sequence[DeviceProof]) -> None:
         ) from error
 
 
-def _run(host: Host, trial_id: str, action: str, members: Sequence[DeviceProof]) -> str | None:
+def _array(host: Host, trial_id: str, action: str, members: Sequence[DeviceProof]) -> str | None:
     """The path of the array, or None where there is none."""
     for member in members:
         if re.search(r"[\t\n]", member.path + member.identity) or re.search(r"\s", member.path):

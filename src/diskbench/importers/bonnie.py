@@ -66,7 +66,7 @@ def read_bonnie(data: bytes, name: str) -> form.Imported:
     text = form.text_of(data, name)
     found = list(_csv(text, name)) or _tables(text, name)
     results = form.some(found, name, "line of bonnie++ figures", _MOST_RUNS)
-    runs = (_run(result, name) for result in results)
+    runs = (_run_of_phases(result, name) for result in results)
     measured = form.some((run for run in runs if run.steps), name, "phase of half a second (+++++)")
     rates_alone = (
         "bonnie++ prints no amounts for per-byte phases and seeks: their counts and run times are "
@@ -152,7 +152,7 @@ def _from_table(cells: Sequence[str], version: str, jobs: int, where: str) -> _R
     )  # fmt: skip
 
 
-def _run(result: _Result, where: str) -> form.ImportedRun:
+def _run_of_phases(result: _Result, where: str) -> form.ImportedRun:
     steps: list[form.ImportedStep] = []
     for place, (phase, direction, rw, moves_all) in enumerate(_PHASES):
         text = result.rates[place].strip() if place < len(result.rates) else ""

@@ -68,13 +68,13 @@ def _rows(span: Timespan, step: Step, where: str) -> Iterator[Measurement]:
             step=step, direction=direction, where=where,
             ios=ios, size=size, seconds=seconds, block=block,
             rw=f"{prefix}{direction}" if span.profile else None,
-            jobs=_named(span.profile.get("threads", "")) or 1,
-            depth=_named(span.profile.get("depth", "")),
+            jobs=_count_in(span.profile.get("threads", "")) or 1,
+            depth=_count_in(span.profile.get("depth", "")),
             latency=span.latency.get(kind), percentiles=span.percentiles.get(kind),
         )  # fmt: skip
 
 
-def _named(text: str) -> int | None:
+def _count_in(text: str) -> int | None:
     """A number of threads or requests in the parameters; None for none that can be."""
     return int(text) if re.fullmatch(r"[0-9]{1,9}", text) and 0 < int(text) <= JOBS else None
 

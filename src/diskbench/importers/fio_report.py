@@ -95,11 +95,11 @@ def read_report(
     if kind == "fio-json":
         form.check_json(data, name)
     outputs = read_reports(kind, data, where=name, beside=beside)
-    runs = tuple(map(_run, split_runs(outputs)))
+    runs = tuple(map(_run_of_parts, split_runs(outputs)))
     return form.Imported(kind, outputs[0].version, runs, _facts(outputs[0]))
 
 
-def _run(parts: Sequence[tuple[Step, FioOutput]]) -> form.ImportedRun:
+def _run_of_parts(parts: Sequence[tuple[Step, FioOutput]]) -> form.ImportedRun:
     steps = tuple(_step(step, part) for step, part in parts)
     outputs = [part for _, part in parts]
     for row in (row for step in steps for row in step.measurements):

@@ -120,17 +120,17 @@ def _names(keys: Iterable[_Key]) -> Mapping[_Key, str]:
     for key in dict.fromkeys(keys):
         of_name.setdefault(key[0], []).append(key)
     return {
-        key: _named(name, [loads for _, loads in several], number)
+        key: _name_of_load(name, [loads for _, loads in several], number)
         for name, several in of_name.items()
         for number, key in enumerate(several, 1)
     }
 
 
-def _named(name: str, several: Sequence[_Loads], number: int) -> str:
+def _name_of_load(name: str, several: Sequence[_Loads], number: int) -> str:
     """The name of a step, with what tells it from the other loads of its name, or its number."""
     if len(several) == 1:
         return name
-    told = [_told(of_step) for of_step in several]
+    told = [_load_words(of_step) for of_step in several]
     mine, parts = told[number - 1], [p for p in _NAMED if len({each[p] for each in told}) > 1]
     few = range(1, len(parts))
     fewest = next((n for n in few if len({_part_of(t, parts[:n]) for t in told}) == len(told)), 0)
@@ -145,7 +145,7 @@ def _part_of(told: Mapping[str, str], parts: Sequence[str]) -> tuple[str, ...]:
     return tuple(told[part] for part in parts)
 
 
-def _told(loads: _Loads) -> Mapping[str, str]:
+def _load_words(loads: _Loads) -> Mapping[str, str]:
     """What the jobs of a step do, in words of a name: `randread`, `4k`, `qd32`, `4jobs`."""
     told = {}
     for part in _NAMED:

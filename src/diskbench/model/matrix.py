@@ -192,7 +192,7 @@ class CellFields(Frozen):
         in_key="no",
         judges=True,
         of_cells="Exit 1 if a figure of a cell meets this condition: 'p99 > 10ms', 'ratio < 0.9'.",
-        read=read_conditions,
+        read=partial(read_conditions, flag="--fail-if"),
         min_length=1,
     )
     route: str | None = Field(

@@ -83,11 +83,11 @@ class Cell(Frozen):
         cache = self.rent.text("cache") if self.rent is not None else None
         return cache is not None and cache.lower() != "none"
 
-
-def is_from_snapshot(cell: Cell) -> bool:
-    """Whether the cell's disks are made from a snapshot, so that they hold data from the start."""
-    rent = cell.rent
-    return rent is not None and (rent.snapshot is not None or rent.snapshot_of_fill)
+    @property
+    def is_from_snapshot(self) -> bool:
+        """Whether its disks are made from a snapshot, so that they hold data from the start."""
+        rent = self.rent
+        return rent is not None and (rent.snapshot is not None or rent.snapshot_of_fill)
 
 
 class Filled(Frozen):

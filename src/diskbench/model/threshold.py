@@ -23,7 +23,6 @@ _OPPOSITE: Final[dict[str, Bound]] = {"<": ">=", ">": "<=", "<=": ">", ">=": "<"
 _COMPARE: Final[dict[Bound, Callable[[float, float], bool]]] = {
     "<": operator.lt, "<=": operator.le, ">": operator.gt, ">=": operator.ge,
 }  # fmt: skip
-_FLAG: Final = "--fail-if "
 _UNITS_NS: Final = {"ns": 1.0, "us": 1e3, "µs": 1e3, "ms": 1e6, "s": 1e9}
 _FORM = re.compile(
     r"(?:(?P<direction>[a-z]+)\s+)?(?P<metric>[a-z_0-9.]+)\s*(?P<bound>[<>]=?)\s*"
@@ -94,16 +93,16 @@ class Threshold(Frozen):
         return cls.model_validate({**of, "step": step, "source": source})
 
     @classmethod
-    def failing(cls, text: str) -> Self:
+    def failing(cls, text: str, flag: str) -> Self:
         """The threshold that is missed where `[STEP:] [DIRECTION] METRIC <|>|<=|>= NUMBER[UNIT]`
-        holds: `p99 > 10ms` fails a figure above 10 ms.
+        holds: `p99 > 10ms` fails a figure above 10 ms; `flag` is the option that says so.
 
         Raises ValueError that says what was not understood.
         """
         step, colon, condition = text.rpartition(":")
         if colon and not step.strip():
             raise ValueError(f"{text!r}: the name of a step is missing before ':'")
-        source = f"{_FLAG}{shlex.quote(text)}"
+        source = f"{flag} {shlex.quote(text)}"
         wrong = cls.parse(condition, step=step.strip() or None, source=source)
         if not wrong.limit:
             raise ValueError(f"{text!r}: every figure of a disk is above 0")
@@ -111,18 +110,18 @@ class Threshold(Frozen):
 
     @property
     def typed(self) -> str | None:
-        """What was typed for `--fail-if`, quoted; None for a threshold of a profile."""
-        return self.source.removeprefix(_FLAG) if self.source.startswith(_FLAG) else None
+        """What was typed for its option, quoted; None for a threshold of a profile."""
+        return self.source.partition(" ")[2] if self.source.startswith("--") else None
 
 
-def read_conditions(texts: Iterable[str]) -> tuple[Threshold, ...]:
-    """The thresholds of `--fail-if 'p99 > 10ms'`. Raises InvalidValue."""
+def read_conditions(texts: Iterable[str], flag: str) -> tuple[Threshold, ...]:
+    """The thresholds of what was typed for an option: `p99 > 10ms`. Raises InvalidValue."""
     try:
-        return tuple(map(Threshold.failing, texts))
+        return tuple(Threshold.failing(text, flag) for text in texts)
     except ValueError as error:
         raise InvalidValue(
-            f"{_FLAG}{error}",
+            f"{flag} {error}",
             advice="write [STEP:] [DIRECTION] METRIC < or > NUMBER[UNIT]: 'p99 > 10ms', "
             "'ratio < 0.9', 'rand-read-4k-qd32: iops < 2900'",
-            field="fail_if",
+            field=flag[2:].replace("-", "_"),
         ) from None

@@ -2,22 +2,27 @@
 that a run may write to. Pure; every error names the bad value.
 """
 
+from __future__ import annotations
+
 import math
 import re
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from diskbench.errors import InvalidValue, UnknownName
 from diskbench.fio.options import ALLOWABLE
 from diskbench.limits import CELLS, REPLICATES, RUNS
 from diskbench.model.expectation import Promise
 from diskbench.model.matrix import DEFAULT_PROFILE, CellFields
-from diskbench.model.options import RentSpec, options_of_model, own_options
+from diskbench.model.options import RentSpec, options_of_model
 from diskbench.model.spec import Cell, Filesystem, NamedDisk, TargetSpec
 from diskbench.plan.rent_options import field_of, key_values
 from diskbench.plugin import Plugin
 from diskbench.plugins import plugins
 from diskbench.units import GIB, counted
+
+if TYPE_CHECKING:
+    from diskbench.fio.profiles import Profile
 
 _LABEL_KEY = re.compile(r"^[A-Za-z0-9_.-]{1,64}$")
 
@@ -46,12 +51,10 @@ def cells(
     """Return the cells that fields of a cell (model/matrix.py) and `rent` say: those of a matrix,
     or the flags of a command line, which hold lists and texts where a matrix has single values and
     mappings. Raises InvalidValue for fields that contradict each other."""
-    # A host is the address of a machine, unless it is an option of the provider's own.
-    theirs = {"host"} & {option.name for option in own_options(plugin.name)}
-    asked = {
-        name: value for name, value in fields.items() if value is not None and name not in theirs
-    }
-    hosts, replicates = _several(asked.get("host")), asked.get("replicates", 1)
+    asked = {name: value for name, value in fields.items() if value is not None}
+    # A host is the address of a machine that is there, or an option of the provider's own.
+    hosts = () if plugin.rents else _several(asked.get("host"))
+    replicates = asked.get("replicates", 1)
     for name, count, most in (
         ("--runs", asked.get("runs", 1), RUNS),
         ("--replicates", replicates, REPLICATES),
@@ -84,11 +87,12 @@ def cells(
                 field="labels",
             )
     same = {name: value for name, value in asked.items() if name in Cell.model_fields}
+    allowed = _several(asked.get("allow"))
     made = Cell.model_validate(
         {
             **same,
             "provider": plugin.name,
-            "target": requested_target(plugin.name, asked, rent),
+            "target": requested_target(asked, rent),
             "rent": rent,
             "profile": asked.get("profile", DEFAULT_PROFILE),
             "parameters": key_values("--set", _several(asked.get("parameters"))),
@@ -100,10 +104,7 @@ def cells(
                 if option.read and option.name in asked
             },
             "allowed": allowed_options(
-                _several(asked.get("allow")),
-                provider=plugin.name,
-                host=next(iter(hosts), None),
-                rents=rent is not None,
+                allowed, provider=plugin.name, host=next(iter(hosts), None), rents=plugin.rents
             ),
         }
     )
@@ -185,19 +186,11 @@ leaves room for a filesystem; our choice."""
 FILESYSTEMS: tuple[Filesystem, ...] = ("none", "ext4", "xfs")
 
 
-def requested_target(provider: str, asked: Mapping[str, Any], rent: RentSpec | None) -> TargetSpec:
+def requested_target(asked: Mapping[str, Any], rent: RentSpec | None) -> TargetSpec:
     """Return the target of a cell: the rented disk, whose name is known once it is attached, or
     what may be written to. Raises InvalidValue for fields that contradict each other."""
     if rent is None:
         return _target_spec(asked)
-    for name in ("path", "device", "destroy_data", "host"):
-        for value in _several(asked.get(name))[:1]:
-            raise InvalidValue(
-                f"--{name.replace('_', '-')} {value} cannot be used with --provider "
-                f"{provider}, which makes its own machine and disk",
-                advice="leave it out, or measure a machine of yours with --provider ssh",
-                field=name,
-            )
     of_root = rent.disk == ROOT
     # Each further disk is measured as a device of its own.
     further = () if of_root or rent.stripe else range(2, rent.count + 1)
@@ -289,3 +282,24 @@ def _filesystem(name: str | None) -> Filesystem | None:
             field="filesystem",
         )
     return known
+
+
+def check_several(profile: Profile, cell: Cell) -> None:
+    """Refuse several disks for a profile that names no device, so that only one would be measured.
+
+    What a job file names is known once its variables are: fio/target.py compares the numbers
+    when the trial is planned. Raises InvalidValue.
+    """
+    disks = 1 + len(cell.target.others)
+    names = not profile.is_template or "/dev" in profile.template
+    names = names or any(key == "filename" for key, _ in cell.parameters)
+    if disks == 1 or names:
+        return
+    why = f"only one disk would be measured, since profile {profile.name!r} names no devices"
+    field, asked = "device", f"--device is given {disks} times"
+    advice = f"name one device, or give a job file that names {disks} (filename=)"
+    if cell.rent is not None:
+        field, asked = "count", f"--count {disks} without --stripe"
+        advice = "add --stripe for one RAID 0 of them all, leave --count out, or give a job file "
+        advice += f"that names {disks} devices (filename=)"
+    raise InvalidValue(f"{asked}: {why}", advice=advice, field=field)

@@ -8,13 +8,14 @@ import math
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Literal
 
-from diskbench.catalog.charges import Work, charge_of, expected_work
 from diskbench.catalog.cost import CellCost, cost_of, refresh_command
+from diskbench.catalog.prices import Work, charge_of, expected_work
 from diskbench.errors import CostRefused
 from diskbench.fio.estimate import count, request_sizes
 from diskbench.fio.jobfile import jobs, parse
 from diskbench.model.base import Frozen
 from diskbench.model.outcome import Problem
+from diskbench.model.rental import Rental
 from diskbench.model.spec import Plan, Step
 from diskbench.units import format_usd
 
@@ -66,20 +67,20 @@ def left_s(plan: Plan, done: Iterable[str]) -> float:
 def cost_of_plan(plan: Plan, *, longest: bool = False) -> CellCost:
     """Return the cost of all runs of a trial if its steps take as long as expected. `longest`: its
     loops run to their last round. The cost is 0 if nothing is rented."""
-    seconds = sum(step.expected_s * times for step, times in repetitions(plan, longest=longest))
-    work = _work(plan, longest=longest)
-    return cost_of(plan.rental, renting_s(plan) + seconds, work)
+    steps = list(repetitions(plan, longest=longest))
+    seconds = renting_s(plan) + sum(step.expected_s * times for step, times in steps)
+    work = _work(plan.rental, steps)
+    return cost_of(plan.rental, seconds, work)
 
 
-def _work(plan: Plan, *, longest: bool) -> Sequence[Work]:
-    rental = plan.rental
+def _work(rental: Rental | None, steps: Iterable[tuple[Step, int]]) -> Sequence[Work]:
     if rental is None or rental.disk is None:
         return ()
     cloud = rental.catalogue
     if charge_of(cloud, rental.disk, rental.scope.region) is None:
         return ()
     work = []
-    for step, times in repetitions(plan, longest=longest):
+    for step, times in steps:
         of_step = jobs(parse(step.job))
         sizes = sorted({size for job in of_step for size in request_sizes(job)})
         rates = [count(job, "rate_iops", 0) * count(job, "numjobs") for job in of_step]

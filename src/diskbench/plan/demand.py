@@ -20,10 +20,10 @@ from functools import cached_property
 from itertools import accumulate
 
 from diskbench.catalog import bucket
-from diskbench.catalog.charges import Work
 from diskbench.catalog.cost import MONTH_HOURS
 from diskbench.catalog.expect import Simulation, Stage, simulate
 from diskbench.catalog.path import Gate, Path, issued, ways
+from diskbench.catalog.prices import Work
 from diskbench.importers.load import Recorded
 from diskbench.model.expectation import LIMIT_WORDS, Load
 from diskbench.units import format_duration_s, format_iops, format_mb_per_s, format_share

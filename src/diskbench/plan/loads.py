@@ -15,7 +15,6 @@ import re
 from collections.abc import Mapping, Sequence
 
 from diskbench.catalog.expect import Stage
-from diskbench.errors import InvalidValue
 from diskbench.fio.estimate import (
     MIXED,
     count,
@@ -27,9 +26,8 @@ from diskbench.fio.estimate import (
 )
 from diskbench.fio.jobfile import Section, jobs, parse
 from diskbench.fio.offered import share_of
-from diskbench.fio.profiles import Profile
 from diskbench.model.expectation import Load
-from diskbench.model.spec import Cell, Step
+from diskbench.model.spec import Step
 from diskbench.units import KIB
 
 READ_AHEAD_KB = 128
@@ -140,27 +138,6 @@ def _rate(job: Section, block: int, rates: Mapping[str, float]) -> float | None:
         return float(rate * clones)
     rate_bytes = size_bytes((job.get("rate") or "").split(",")[0]) or 0
     return rate_bytes * clones / block or None
-
-
-def check_several(profile: Profile, cell: Cell) -> None:
-    """Refuse several disks for a profile that names no device, so that only one would be measured.
-
-    What a job file names is known once its variables are: fio/target.py compares the numbers
-    when the trial is planned. Raises InvalidValue.
-    """
-    disks = 1 + len(cell.target.others)
-    names = not profile.is_template or "/dev" in profile.template
-    names = names or any(key == "filename" for key, _ in cell.parameters)
-    if disks == 1 or names:
-        return
-    why = f"only one disk would be measured, since profile {profile.name!r} names no devices"
-    field, asked = "device", f"--device is given {disks} times"
-    advice = f"name one device, or give a job file that names {disks} (filename=)"
-    if cell.rent is not None:
-        field, asked = "count", f"--count {disks} without --stripe"
-        advice = "add --stripe for one RAID 0 of them all, leave --count out, or give a job file "
-        advice += f"that names {disks} devices (filename=)"
-    raise InvalidValue(f"{asked}: {why}", advice=advice, field=field)
 
 
 def disks_loaded(step: Step) -> int | None:

@@ -35,12 +35,22 @@ def rent_spec(plugin: Plugin, options: Mapping[str, Any]) -> RentSpec | None:
     InvalidValue for an option that the provider does not have, or a value out of range.
     """
     own = own_options(plugin.name)
-    mine = {*_COMMON, *(option.name for option in own)}
+    mine = {option.name for option in own}
     for name, value in options.items():
-        if value in (None, False) or name in mine:
+        if value in (None, False) or name in mine | _COMMON:
             continue
         if known := [owner.name for owner in owners(name)]:
             raise foreign_option(f"--{name.replace('_', '-')} {value}", plugin.name, known, name)
+    for name in _OF_MACHINES if plugin.rents else ():
+        value = options.get(name)
+        first = value if isinstance(value, str) else next(iter(value or ()), None)
+        if first is not None and name not in mine:
+            raise InvalidValue(
+                f"--{name.replace('_', '-')} {first} cannot be used with --provider "
+                f"{plugin.name}, which makes its own machine and disk",
+                advice="leave it out, or measure a machine of yours with --provider ssh",
+                field=name,
+            )
     spec, size_gib = _spec(plugin, own, options), options.get("size")
     if plugin.rents:
         if size_gib is not None and (size_gib < 1 or size_gib != int(size_gib)):
@@ -83,6 +93,8 @@ def check_endpoint(url: str | None, option: str) -> None:
 
 _COMMON = frozenset({*RENT_OPTIONS, "size", "host"})
 """Options that several providers share: no provider owns them."""
+_OF_MACHINES = ("path", "device", "destroy_data", "host")
+"""Options of a machine that is there, unless they are a provider's own."""
 
 
 def _spec(plugin: Plugin, own: Sequence[Option], options: Mapping[str, Any]) -> RentSpec:

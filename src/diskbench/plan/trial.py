@@ -1,4 +1,5 @@
-"""Make the plan of a trial from a cell and a machine's facts: pure.
+"""Make the plan of a trial from a cell and a machine's facts, and refuse a gate (`--fail-if`) that
+it can never pass, because its figure will not be there: pure.
 
 On a rented machine it says how long the burst credit of its disk lasts, whether a bucket that
 `--time-scale` reduced can still be measured, and what it should find. A load must run until the
@@ -15,14 +16,22 @@ from dataclasses import dataclass
 
 from diskbench.catalog.books import Books
 from diskbench.catalog.bucket import lasts_s, scaled
-from diskbench.catalog.charges import disk_limits
+from diskbench.catalog.prices import disk_limits
 from diskbench.errors import InvalidValue
 from diskbench.fio import estimate
-from diskbench.fio.estimate import block_sizes, count, round_up_mib, with_filled
+from diskbench.fio.declared import declared, directions_of, is_set
+from diskbench.fio.estimate import (
+    block_sizes,
+    count,
+    largest_bytes,
+    round_up_mib,
+    space_bytes,
+    with_filled,
+)
 from diskbench.fio.jobfile import Section, Sections, jobs, parse
 from diskbench.fio.profiles import Profile
 from diskbench.fio.retarget import change_lines
-from diskbench.fio.steps import build_steps, largest_bytes, space_bytes
+from diskbench.fio.steps import build_steps
 from diskbench.fio.target import FioTarget
 from diskbench.fio.template import is_local_nvme
 from diskbench.model.facts import HostFacts
@@ -32,12 +41,12 @@ from diskbench.model.spec import (
     Plan,
     ProfileFacts,
     ResolvedTarget,
+    Search,
     Step,
     TargetDisk,
-    is_from_snapshot,
 )
+from diskbench.model.threshold import Threshold
 from diskbench.plan.expectation import BEYOND, with_expectation
-from diskbench.plan.gates import check_gates
 from diskbench.plan.loads import cold_and_warm
 from diskbench.units import MIB, format_bytes, format_duration_s
 
@@ -144,14 +153,14 @@ def make_plan(
     steps, loop = built.steps, built.loop
     is_local = is_local_nvme(facts.disk)
     passes = estimate.LOCAL_PASSES if is_local else estimate.NETWORK_PASSES
-    if not is_from_snapshot(cell):
+    if not cell.is_from_snapshot:
         steps = with_filled(steps, capacity_bytes=capacity, least_passes=passes, files=files)
     # A loop runs until it is steady: its rounds already separate cold from warm passes.
     if loop is None and cell.has_host_cache:
         steps = cold_and_warm(steps)
     check_gates(cell, steps, built.search)
-    space = space_bytes(steps, capacity)
-    _check_room(target, facts, largest_bytes(steps, capacity))
+    space, of_each = space_bytes(steps, capacity), largest_bytes(steps, capacity)
+    _check_room(target, facts, of_each)
     check_memory(steps, facts, cell.address or "this machine")
     once = sum(s.expected_s for s in (steps[: loop.first] if loop else steps))
     repeated = sum(s.expected_s for s in steps[loop.first :]) * loop.min_rounds if loop else 0.0
@@ -181,7 +190,9 @@ def make_plan(
     if rental is not None:
         notes = (*rental.warnings, *time_scale_notes(plan))
         plan = plan.model_copy(update={"notes": notes, "catalogue": books.digest})
-    return with_expectation(plan, books)
+    plan = with_expectation(plan, books)
+    check_ratios(plan)
+    return plan
 
 
 def _check_room(target: ResolvedTarget, facts: HostFacts, of_each: Mapping[str, int]) -> None:
@@ -284,3 +295,81 @@ def _scaled_bursts_s(rental: Rental) -> list[float]:
     allowances = [a for pool in limits.pools for a in (pool.iops, pool.bytes_per_s) if a]
     lasting = (lasts_s(scaled(allowance, time_scale=scale)) for allowance in allowances)
     return [seconds for seconds in lasting if seconds is not None]
+
+
+_SYNCS = ("fsync", "fdatasync", "sync_file_range", "end_fsync", "fsync_on_close")
+
+
+def check_ratios(plan: Plan) -> None:
+    """Raise InvalidValue for a gate on the ratio to a promise that there is not."""
+    steps = plan.expectation.steps if plan.expectation else ()
+    known = {step.name for step in steps if step.load is not None}
+    for gate in plan.cell.fail_if:
+        if gate.metric == "ratio" and known.isdisjoint(s.name for s in _asked(gate, plan.steps)):
+            what = f"step {gate.step!r}" if known else "this disk"
+            raise _refusal(
+                gate,
+                f"there is no ratio: no documented limit says what {what} should reach",
+                "say what the disk should reach with --promise iops=5000,mb_per_s=200, or give a "
+                "figure: --fail-if 'iops < 4500'",
+            )
+
+
+def _refusal(gate: Threshold, why: str, advice: str) -> InvalidValue:
+    return InvalidValue(f"{gate.source}: {why}", advice=advice, field="fail_if")
+
+
+def check_gates(cell: Cell, steps: Sequence[Step], search: Search | None = None) -> None:
+    """Raise InvalidValue for a gate on a step, a direction or a latency that is not measured, or on
+    the result of a search that is not made."""
+    for gate in cell.fail_if:
+        if gate.metric == "sla":
+            if search is None or gate.step or gate.direction:
+                none = f"profile {cell.profile} makes no search for a rate"
+                why = "a search has one result, of all its steps" if search else none
+                raise _refusal(gate, why, "--profile sla --fail-if 'sla < 5000' does")
+            continue
+        asked = _asked(gate, steps)
+        if not asked:
+            names = ", ".join(dict.fromkeys(step.name for step in steps))
+            why = f"profile {cell.profile} has no step {gate.step!r}"
+            raise _refusal(gate, why, f"its steps are {names}")
+        if {step.role for step in asked} == {"fill"} != {step.role for step in steps}:
+            why = f"step {gate.step!r} fills the disk, and no figure of it is kept"
+            raise _refusal(gate, why, "name a step that measures")
+        in_steps = {step.name: _directions(step) for step in asked}
+        run = sorted(set().union(*in_steps.values()))
+        if gate.direction is not None and gate.direction not in run:
+            where = f"step {gate.step!r}" if gate.step else f"no step of profile {cell.profile}"
+            why = f"{where} {'has no' if gate.step else 'has a'} {gate.direction}"
+            raise _refusal(gate, why, f"it runs {', '.join(run)}")
+        untimed = [
+            step.name
+            for step in asked
+            if gate.direction in (None, *in_steps[step.name])
+            and all(
+                is_set(options, "gtod_reduce") or is_set(options, "disable_clat")
+                for options in declared(step.job).values()
+            )
+        ]
+        if gate.is_latency and untimed:
+            why = f"fio times no I/O of step {untimed[0]!r} (gtod_reduce, disable_clat)"
+            advice = "take that option out of the job file, or name another step or figure"
+            raise _refusal(gate, why, advice)
+
+
+def _asked(gate: Threshold, steps: Sequence[Step]) -> list[Step]:
+    """The steps whose figures a gate is about; a fill has none beside other steps."""
+    if gate.step is not None:
+        return [step for step in steps if step.name == gate.step]
+    return [step for step in steps if step.role != "fill"] or list(steps)
+
+
+def _directions(step: Step) -> set[str]:
+    """What fio reports of a step: its directions, and `sync` where a job syncs."""
+    directions: set[str] = set()
+    for options in declared(step.job).values():
+        directions |= set(directions_of(options) or ("read",))  # fio's default
+        if any(is_set(options, name) for name in _SYNCS):
+            directions.add("sync")
+    return directions

@@ -7,7 +7,7 @@ from platformdirs import user_cache_path
 from pydantic import ValidationError
 
 from diskbench.catalog.books import Books, check_region, regions
-from diskbench.catalog.price_book import price_book
+from diskbench.catalog.prices import price_book
 from diskbench.catalog.yaml_loader import Overlay, catalogues
 from diskbench.errors import InvalidValue, UnknownName
 from diskbench.files import private_directory, write_private

@@ -7,9 +7,10 @@ from datetime import UTC, datetime
 from sqlalchemy.engine import Engine
 
 from diskbench.analysis.row_figures import cliff_safe_rows, courses_by_step
+from diskbench.analysis.sla import Sla, slas_of
 from diskbench.catalog.books import Books
-from diskbench.catalog.charges import done_work
 from diskbench.catalog.cost import TrialCost, cost_of
+from diskbench.catalog.prices import done_work
 from diskbench.errors import DiskbenchError
 from diskbench.fio.audit import audit_warnings, run_warnings
 from diskbench.model.expectation import Expectation
@@ -31,7 +32,8 @@ from diskbench.store.step_rows import load_results
 class Trial:
     """A trial and its runs (rows as in the database, in their order). `plan` is None for imported
     runs; `steps` are the results of each run. No mean in `measurements` spans a cliff (MR-3).
-    `doubts` are all warnings: of steps, of runs that disagree, of audits. `foreseen` is the
+    `doubts` are all warnings: of steps, of runs that disagree, of audits. `slas` are what the
+    search of each run found. `foreseen` is the
     expectation of an imported run on the disk that the user named for it, by run and step.
     `suspended`: no process works on the trial, and `diskbench resume` continues it."""
 
@@ -44,6 +46,7 @@ class Trial:
     phases: tuple[StepPhases, ...]
     verdicts: tuple[Verdict, ...]
     audits: tuple[StepAudit, ...]
+    slas: Mapping[str, Sla] = field(default_factory=dict)
     cost: TrialCost | None = None
     foreseen: Mapping[tuple[str, int], Expectation] = field(default_factory=dict)
     suspended: bool = False
@@ -72,7 +75,9 @@ def read_trials(
         runs = sorted(of_trial, key=lambda row: row.run_index)
         of_runs = {row.run_id: steps[row.run_id] for row in runs}
         plan = plans.get(trial_id)
-        verdicts, foreseen = _judged(database, runs, of_runs, plan, read, evidence, books, hint)
+        slas = slas_of(plan.search if plan else None, of_runs)
+        judged = _judged(database, runs, of_runs, plan, read, evidence, books, hint, slas)
+        verdicts, foreseen = judged
         phases = tuple(course for row in runs for course in read[row.run_id].phases)
         audits = tuple(audit for row in runs for audit in read[row.run_id].audits)
         courses = courses_by_step(phases)
@@ -100,6 +105,7 @@ def read_trials(
             phases=phases,
             verdicts=verdicts,
             audits=audits,
+            slas=slas,
             cost=_cost(database, plan, of_runs),
             foreseen=foreseen,
             suspended=is_suspended(trial_id),
@@ -116,12 +122,15 @@ def _judged(
     evidence: EvidenceOfRuns,
     books: Books,
     hint: Hint | None,
+    slas: Mapping[str, Sla],
 ) -> tuple[tuple[Verdict, ...], Mapping[tuple[str, int], Expectation]]:
     """The verdicts, and the expectations of imported runs."""
     if evidence.store(runs[0]) is None:
         return (), {}
     try:
-        verdicts, promises = judge_and_keep(database, runs, steps, plan, read, books, hint=hint)
+        verdicts, promises = judge_and_keep(
+            database, runs, steps, plan, read, books, slas, hint=hint
+        )
     except DiskbenchError as error:
         if hint is not None:
             raise

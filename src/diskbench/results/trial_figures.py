@@ -17,7 +17,7 @@ from diskbench.analysis.figure import Figure, middle, of_one_level, of_rounds
 from diskbench.analysis.repeats import Sample, disagreement
 from diskbench.analysis.row_figures import step_figure
 from diskbench.analysis.run_course import joint_courses
-from diskbench.analysis.sla import FOUND, sla_of
+from diskbench.analysis.sla import FOUND, Sla, slas_of
 from diskbench.model.comparison import Metric, block_of
 from diskbench.model.options import access_fields
 from diskbench.model.phase import PhaseKind
@@ -26,7 +26,7 @@ from diskbench.parallel import grouped
 from diskbench.ports import EvidenceStore
 from diskbench.results.run_evidence import Courses, courses_of
 from diskbench.store.figures import load_figures
-from diskbench.store.rows import find_plans
+from diskbench.store.rows import find_searches
 from diskbench.store.step_rows import load_results
 from diskbench.store.where import Filter
 from diskbench.units import format_bytes
@@ -131,17 +131,16 @@ def _searched(
     """The rows; of the probes of a search only the one that found its rate, as the step FOUND: the
     others offer what differs between trials."""
     offered = [row for of_metric in rows.values() for row in of_metric if row.role == "offered"]
-    plans = find_plans(database, list({row.run.trial_id for row in offered})) if offered else {}
-    searches = {
-        row.run_id: search
-        for row in offered
-        if (plan := plans.get(row.run.trial_id)) and (search := plan.search)
-    }
-    results = load_results(database, *searches) if searches else {}
-    found = {name: sla_of(search, results[name]) for name, search in searches.items()}
+    runs = grouped(offered, lambda row: row.run.trial_id)
+    searches = find_searches(database, list(runs)) if runs else {}
+    of_searches = {row.run_id: searches[name] for name in searches for row in runs[name]}
+    results = load_results(database, *of_searches) if of_searches else {}
+    found: dict[str, Sla] = {}
+    for run_id, search in of_searches.items():
+        found |= slas_of(search, {run_id: results[run_id]})
 
     def kept(row: MeasuredRow) -> MeasuredRow | None:
-        search, sla = searches.get(row.run_id), found.get(row.run_id)
+        search, sla = of_searches.get(row.run_id), found.get(row.run_id)
         if search is None or row.step not in search.steps:
             return row
         return replace(row, step=FOUND) if sla and row.step == sla.step else None

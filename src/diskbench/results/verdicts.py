@@ -14,7 +14,7 @@ from diskbench.analysis.drift import LEAST_HISTORY
 from diskbench.analysis.run_course import SeriesPart, joint_courses
 from diskbench.analysis.setting import FEWEST_FLAT, Setting, shown_rate
 from diskbench.analysis.shown import shown, verdicts_by_step
-from diskbench.analysis.sla import FOUND, sla_of
+from diskbench.analysis.sla import FOUND, Sla, slas_of
 from diskbench.analysis.stretches import Measured, StepPromise
 from diskbench.analysis.time_share import share_of_runs
 from diskbench.analysis.trust import headline_step
@@ -27,7 +27,7 @@ from diskbench.model.doubts import RUNS_DISAGREE, TWO_MODES, Reason
 from diskbench.model.expectation import Load
 from diskbench.model.result import StepResult
 from diskbench.model.run import Headline, Run
-from diskbench.model.spec import Plan, Search
+from diskbench.model.spec import Plan
 from diskbench.model.verdict import Verdict
 from diskbench.parallel import grouped
 from diskbench.plan.limit_path import Hint, hint_of
@@ -59,7 +59,8 @@ def trial_verdicts(
         results = load_results(database, *(run.run_id for run in ordered))
     plans = {} if plan is None else {ordered[0].trial_id: plan}
     read = EvidenceOfRuns(lambda _: evidence).read(ordered, plans, with_audits=False)
-    verdicts, _ = judge_and_keep(database, ordered, results, plan, read, books, hint=None)
+    slas = slas_of(plan.search if plan else None, results)
+    verdicts, _ = judge_and_keep(database, ordered, results, plan, read, books, slas, hint=None)
     return verdicts
 
 
@@ -70,17 +71,18 @@ def judge_and_keep(
     plan: Plan | None,
     read: Mapping[str, ReadRun],
     books: Books,
+    slas: Mapping[str, Sla],
     *,
     hint: Hint | None,
 ) -> tuple[tuple[Verdict, ...], Mapping[tuple[str, int], StepPromise]]:
     """As `judge`, by the hint in the labels of the runs where the user gives none, whose headlines
-    are then kept for lists."""
+    (of a search what it found: `slas`) are then kept for lists."""
     named = hint or hint_of(runs[0].labels or {})
     verdicts, promises = judge(runs, results, plan, read, books, hint=named)
     if hint is None:
         # A headline is only a copy: a database that cannot be written to is left as it is.
         with contextlib.suppress(StoreUnavailable):
-            keep_headlines(database, _headlines(results, verdicts, plan.search if plan else None))
+            keep_headlines(database, _headlines(results, verdicts, slas))
     return verdicts, promises
 
 
@@ -237,7 +239,7 @@ def _disagree(values: Sequence[float], load: Load | None) -> tuple[Reason, ...]:
 def _headlines(
     results: Mapping[str, Sequence[StepResult]],
     verdicts: Sequence[Verdict],
-    search: Search | None,
+    slas: Mapping[str, Sla],
 ) -> dict[str, Headline]:
     """The headlines of the runs that `verdicts` judge; `results` are their steps. That of a search
     is the rate that it found."""
@@ -245,7 +247,7 @@ def _headlines(
     for run_id, of_run in grouped(verdicts, lambda of: of.run_id).items():
         steps = results.get(run_id, ())
         by_step = {of_step.step: _headline(of_step, steps) for of_step in of_run}
-        found = sla_of(search, steps) if search else None
+        found = slas.get(run_id)
         if found is not None and found.step in by_step:
             headlines[run_id] = replace(by_step[found.step], step=FOUND)
         elif (chosen := headline_step(by_step.values())) is not None:

@@ -18,7 +18,6 @@ from diskbench.model.campaign import LIVE, CampaignState, CellRow, CellState, er
 from diskbench.model.ids import Known, meant
 from diskbench.model.matrix import Limits
 from diskbench.model.outcome import Problem
-from diskbench.model.spec import Plan
 from diskbench.store import schema
 from diskbench.store.clock import present
 from diskbench.store.database import change, database_time, fetch, fetch_as, transaction
@@ -244,47 +243,6 @@ def is_of_matrix(connection: Connection, campaign_id: str) -> bool:
     """Whether a campaign is that of a matrix, whose cells are written before any trial."""
     kind = sa.select(schema.matrix.c.kind).where(schema.matrix.c.campaign_id == campaign_id)
     return bool(connection.execute(kind).scalars().all() == [None])
-
-
-def insert_run_cells(connection: Connection, plans: Sequence[Plan], owner: str | None) -> None:
-    """Write the cells of the trials of one run, owned by `owner`; does nothing for those that have
-    their cell."""
-    cell, campaign_id = schema.cell, plans[0].campaign_id
-    known = sa.select(cell.c.trial_id, cell.c.position).where(cell.c.campaign_id == campaign_id)
-    positions = {row.trial_id: row.position for row in connection.execute(known)}
-    new = [plan for plan in plans if plan.trial_id not in positions]
-    if not new:
-        return
-    began = connection.execute(sa.select(present())).scalar_one()
-    matrix: dict[str, object] = {"campaign_id": campaign_id, "name": RUN, "kind": RUN}
-    matrix |= {"state": "running", "order": "listed", "limits": {}, "spec": {}, "created_at": began}
-    insert_missing(connection, schema.matrix, [matrix])
-    first = max(positions.values(), default=-1) + 1
-    rows = [
-        _run_cell(plan, position, owner, began).model_dump(mode="json")
-        for position, plan in enumerate(new, first)
-    ]
-    insert_missing(connection, cell, rows)
-
-
-def _run_cell(plan: Plan, position: int, owner: str | None, began: str) -> CellRow:
-    """The cell of a trial of a run at `position`, which began at `began` (ISO 8601)."""
-    name = f"{plan.cell.provider}/{plan.profile.name}"
-    return CellRow(
-        campaign_id=plan.campaign_id,
-        position=position,
-        key=f"{name}#{position}",
-        block=name,
-        route=plan.cell.provider,
-        partition=plan.cell.provider,
-        cell=plan.cell,
-        state="renting" if plan.is_draft else "measuring",
-        attempt=1,
-        trial_id=plan.trial_id,
-        owner=owner,
-        queued_at=began,
-        started_at=began,
-    )
 
 
 def end_run_cell(database: Engine, trial_id: str) -> None:

@@ -24,7 +24,6 @@ if TYPE_CHECKING:
 
 
 MetricsFormat = Literal["prometheus", "openmetrics"]
-METRICS_FORMATS: tuple[MetricsFormat, ...] = ("prometheus", "openmetrics")
 INDENTED_RUNS = 20
 """Documents of so many runs are indented for a reader; our choice."""
 _ROW_GROUP = 5_000

@@ -7,15 +7,16 @@ from typing import Any
 
 import sqlalchemy as sa
 from pydantic import ValidationError
-from sqlalchemy.engine import Engine
+from sqlalchemy.engine import Connection, Engine
 
 from diskbench.errors import StoreUnavailable, UnknownName
+from diskbench.model.campaign import CellRow
 from diskbench.model.outcome import Problem
 from diskbench.model.result import FINAL_STATES, RunState
-from diskbench.model.spec import Plan
+from diskbench.model.spec import Plan, Search
 from diskbench.model.value_fault import value_faults
 from diskbench.store import schema
-from diskbench.store.campaigns import insert_run_cells, is_of_matrix
+from diskbench.store.campaigns import RUN, is_of_matrix
 from diskbench.store.clock import now, present
 from diskbench.store.database import change, fetch, one_statement, transaction
 from diskbench.store.evidence_place import directory_of_engine, kept_url, whole_url
@@ -52,7 +53,48 @@ def save_plans(
         insert_missing(connection, schema.run, rows)
         for campaign_id in of_runs:
             trials = [plan for plan in plans if plan.campaign_id == campaign_id]
-            insert_run_cells(connection, trials, owner)
+            _insert_run_cells(connection, trials, owner)
+
+
+def _insert_run_cells(connection: Connection, plans: Sequence[Plan], owner: str | None) -> None:
+    """Write the cells of the trials of one run, owned by `owner`; does nothing for those that have
+    their cell."""
+    cell, campaign_id = schema.cell, plans[0].campaign_id
+    known = sa.select(cell.c.trial_id, cell.c.position).where(cell.c.campaign_id == campaign_id)
+    positions = {row.trial_id: row.position for row in connection.execute(known)}
+    new = [plan for plan in plans if plan.trial_id not in positions]
+    if not new:
+        return
+    began = connection.execute(sa.select(present())).scalar_one()
+    matrix: dict[str, object] = {"campaign_id": campaign_id, "name": RUN, "kind": RUN}
+    matrix |= {"state": "running", "order": "listed", "limits": {}, "spec": {}, "created_at": began}
+    insert_missing(connection, schema.matrix, [matrix])
+    first = max(positions.values(), default=-1) + 1
+    rows = [
+        _run_cell(plan, position, owner, began).model_dump(mode="json")
+        for position, plan in enumerate(new, first)
+    ]
+    insert_missing(connection, cell, rows)
+
+
+def _run_cell(plan: Plan, position: int, owner: str | None, began: str) -> CellRow:
+    """The cell of a trial of a run at `position`, which began at `began` (ISO 8601)."""
+    name = f"{plan.cell.provider}/{plan.profile.name}"
+    return CellRow(
+        campaign_id=plan.campaign_id,
+        position=position,
+        key=f"{name}#{position}",
+        block=name,
+        route=plan.cell.provider,
+        partition=plan.cell.provider,
+        cell=plan.cell,
+        state="renting" if plan.is_draft else "measuring",
+        attempt=1,
+        trial_id=plan.trial_id,
+        owner=owner,
+        queued_at=began,
+        started_at=began,
+    )
 
 
 def replace_draft(database: Engine, plan: Plan, evidence_url: str) -> None:
@@ -90,6 +132,14 @@ def find_plans(database: Engine, trial_ids: Sequence[str]) -> dict[str, Plan]:
     query = sa.select(trial.trial_id, trial.plan).where(trial.plan.is_not(None))
     rows = rows_among(database, query, trial.trial_id, trial_ids)
     return {trial_id: _plan(trial_id, stored) for trial_id, stored in rows if stored is not None}
+
+
+def find_searches(database: Engine, trial_ids: Sequence[str]) -> dict[str, Search]:
+    """The searches for a rate that trials make, by trial; reads nothing else of their plans."""
+    trial = schema.trial.c
+    query = sa.select(trial.trial_id, trial.plan["search"])
+    rows = rows_among(database, query, trial.trial_id, trial_ids)
+    return {trial_id: Search.model_validate(stored) for trial_id, stored in rows if stored}
 
 
 def _plan(trial_id: str, stored: object) -> Plan:

@@ -8,11 +8,10 @@ from typing import TYPE_CHECKING, Any
 
 from diskbench.catalog.entry import caches_disks
 from diskbench.errors import InvalidValue
-from diskbench.model.options import RentSpec
-from diskbench.model.rental import DiskSpec
 from diskbench.model.run import RUN_FIELDS
 from diskbench.model.spec import Plan
 from diskbench.plan.limit_path import hint_of, named_disk
+from diskbench.plugin import Plugin
 from diskbench.plugins import known_plugin
 from diskbench.ports import EvidenceStore
 from diskbench.store.archive import read_manifest, read_plan
@@ -35,19 +34,30 @@ _NOTHING: dict[str, Any] = dict.fromkeys(COLUMNS)
 
 
 def bought(plan: Plan) -> dict[str, Any]:
-    """The values of COLUMNS for the runs of a plan."""
-    cloud = plan.facts.cloud
+    """The values of COLUMNS for the runs of a plan: of a rented disk as resolved, or as typed."""
+    cloud, rental = plan.facts.cloud, plan.rental
+    spec, disk = (rental.spec, rental.disk) if rental else (plan.cell.rent, None)
     values = _NOTHING | {
         "zone": _acquired(plan, "zone") or cloud.zone,
         "instance_type": _acquired(plan, "instance_type") or cloud.instance_type,
     }
-    rental, spec = plan.rental, plan.cell.rent
-    if rental is not None:
-        cloud_name = rental.cloud or plan.cell.provider
-        return values | _rented(rental.spec, rental.disk, cloud_name, rental.scope.region)
-    if spec is not None:
-        return values | _rented(spec, None, plan.cell.provider, None)
-    return values | {"region": region_of(cloud.vendor, cloud.zone)}
+    rented = (rental.cloud if rental else None) or plan.cell.provider
+    name = (cloud.vendor or "") if spec is None else rented
+    cache = (spec.text("cache") if spec else None) or ("none" if caches_disks(name) else None)
+    plugin = known_plugin(name)
+    if spec is None:
+        return values | {"region": plugin.region_of(cloud.zone or "") if plugin else None}
+    sold = disk.throughput_mib_per_s if disk else spec.throughput_mib_per_s
+    return values | {
+        "region": (rental.scope.region if rental else None) or spec.region,
+        "disk_cloud": name,
+        "disk_type": disk.type if disk else spec.disk,
+        "disk_gib": disk.size_gib if disk else spec.size_gib,
+        "disk_count": disk.count if disk else spec.count,
+        "provisioned_iops": disk.iops if disk else spec.iops,
+        "provisioned_bytes_per_s": _bytes_per_s(sold, plugin),
+        "host_cache": cache.lower() if cache else None,
+    }
 
 
 def bought_by_others(labels: Mapping[str, str]) -> dict[str, Any]:
@@ -67,7 +77,7 @@ def bought_by_others(labels: Mapping[str, str]) -> dict[str, Any]:
         "disk_gib": round(disk.size_gib),
         "disk_count": 1,
         "provisioned_iops": None if disk.iops is None else round(disk.iops),
-        "provisioned_bytes_per_s": _bytes_per_s(disk.throughput, disk.cloud),
+        "provisioned_bytes_per_s": _bytes_per_s(disk.throughput, known_plugin(disk.cloud)),
         "host_cache": disk.cache,
     }
 
@@ -82,39 +92,14 @@ def bought_for(evidence: EvidenceStore, run_id: str) -> dict[str, Any]:
         return bought_by_others(manifest.labels) if manifest else dict(_NOTHING)
 
 
-def region_of(cloud: str | None, zone: str | None) -> str | None:
-    """The region of a zone; None on a cloud whose zone names hold no region."""
-    plugin = known_plugin(cloud or "")
-    return plugin.region_of(zone or "") if plugin else None
-
-
 def _acquired(plan: Plan, fact: str) -> str | None:
     """A fact that the provider reported of a rented machine; None for other machines."""
     value = plan.acquired.facts.get(fact) if plan.acquired else None
     return str(value) if value is not None else None
 
 
-def _rented(
-    spec: RentSpec, disk: DiskSpec | None, cloud: str, region: str | None
-) -> dict[str, Any]:
-    """The values for a rented disk: as resolved (`disk`), or as typed (`spec`)."""
-    cache = spec.text("cache") or ("none" if caches_disks(cloud) else None)
-    sold = disk.throughput_mib_per_s if disk else spec.throughput_mib_per_s
-    return {
-        "region": region or spec.region,
-        "disk_cloud": cloud,
-        "disk_type": disk.type if disk else spec.disk,
-        "disk_gib": disk.size_gib if disk else spec.size_gib,
-        "disk_count": disk.count if disk else spec.count,
-        "provisioned_iops": disk.iops if disk else spec.iops,
-        "provisioned_bytes_per_s": _bytes_per_s(sold, cloud),
-        "host_cache": cache.lower() if cache else None,
-    }
-
-
-def _bytes_per_s(sold: float | None, cloud: str) -> float | None:
+def _bytes_per_s(sold: float | None, plugin: Plugin | None) -> float | None:
     """Throughput in the unit that the cloud sells (model/rental.py); MiB/s where it is unknown."""
-    plugin = known_plugin(cloud)
     unit = plugin.throughput_unit_bytes if plugin else MIB
     return None if sold is None else float(sold) * unit
 

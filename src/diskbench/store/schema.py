@@ -171,10 +171,3 @@ occurrence = sa.Table(
     text("recorded_at", null=False),
     sa.Index(None, "state"),
 )
-
-RESULT_TABLES = (trial, run, step, measurement, warning)
-"""What follows from the evidence, in the order of their foreign keys."""
-RUNTIME_TABLES = (
-    progress, lease, executor, timing, headline, matrix, cell, machine, schedule,
-    occurrence,
-)  # fmt: skip

@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from tests.unit.report.made import result, row
 
-from diskbench.analysis.sla import keeps, needed_ios, next_share, sla_of
+from diskbench.analysis.sla import keeps, needed_ios, next_share, slas_of
 from diskbench.model.doubts import doubt_of
 from diskbench.model.spec import Search, Step
 from diskbench.model.threshold import Threshold
@@ -105,7 +105,7 @@ def test_each_direction_or_the_one_that_is_named_has_to_keep_to_the_target_with_
          "all kept", "none kept"],
 )  # fmt: skip
 def test_the_result_is_the_highest_that_kept_and_the_lowest_that_did_not(steps, found):
-    sla = sla_of(search(), [probed(*step) for step in steps])
+    sla = slas_of(search(), {"run": [probed(*step) for step in steps]})["run"]
     assert (sla.iops, sla.missed_iops, sla.probes) == found
 
 
@@ -115,4 +115,4 @@ def test_no_probe_offers_more_than_lasts_without_credit():
 
 
 def test_a_run_that_ended_before_its_first_probe_has_no_result():
-    assert sla_of(search(), [probed("capacity", 1500, 9.0)]) is None
+    assert slas_of(search(), {"run": [probed("capacity", 1500, 9.0)]}) == {}

@@ -91,7 +91,7 @@ from diskbench.catalog.machine import machine_of
 from diskbench.catalog.lookup import limits
 from diskbench.catalog.cost import disk_part, machine_part
 from diskbench.catalog.terms import tier_limits
-from diskbench.catalog.charges import charge_of
+from diskbench.catalog.prices import charge_of
 from diskbench.model.rental import DiskSpec
 from diskbench.model.expectation import Load
 from diskbench.plan.limit_path import Hint, named_disk

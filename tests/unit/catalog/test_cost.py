@@ -9,9 +9,9 @@ from hypothesis import strategies as st
 from tests.books import SHIPPED
 from tests.unit.report.made import row
 
-from diskbench.catalog.charges import Charges, Counting, Work, done_work, expected_work
 from diskbench.catalog.cost import address_part, cost_of, disk_part, machine_part, monthly, sum_usd
 from diskbench.catalog.entry import clouds
+from diskbench.catalog.prices import Charges, Counting, Work, done_work, expected_work
 from diskbench.catalog.yaml_loader import shipped_book
 from diskbench.model.options import RentSpec
 from diskbench.model.rental import DiskSpec, PricePart, Rental, Scope

@@ -11,11 +11,10 @@ from tests.books import SHIPPED, text_of
 from tests.cases.catalogue import make
 
 from diskbench.catalog import yaml_loader
-from diskbench.catalog.charges import Charges
 from diskbench.catalog.entry import Catalogue, catalogue, clouds
 from diskbench.catalog.machine import machine_of
 from diskbench.catalog.machine_book import MachineBook
-from diskbench.catalog.price_book import PriceBook
+from diskbench.catalog.prices import Charges, PriceBook
 from diskbench.catalog.sourced_figures import FigureSource
 from diskbench.catalog.yaml_loader import CHARGES, LIMITS, MACHINES, PRICES
 from diskbench.errors import InvalidValue, UnknownName

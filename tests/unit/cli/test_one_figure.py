@@ -21,7 +21,6 @@ from diskbench.report.terminal.progress import open_progress
 from diskbench.results.replicate_set import replicates_of
 from diskbench.store.database import open_database
 from diskbench.store.evidence import open_evidence
-from diskbench.store.phases import run_phases
 from diskbench.store.query import find_runs
 from diskbench.store.rows import load_plan
 from diskbench.store.step_rows import load_results
@@ -83,12 +82,7 @@ class Shown:
     def progress(self):
         """What a terminal is told when each run's step is done."""
         plan, stream = load_plan(self.database, self.runs[0].trial_id), io.StringIO()
-
-        def course_of(_trial_id, run_index, step):
-            found = run_phases(self.evidence, plan.run_ids[run_index], plan, run=run_index + 1)
-            return next((one for one in found if one.step == step), None)
-
-        display = open_progress([plan], stream=stream, course_of=course_of)
+        display = open_progress([plan], stream=stream, evidence=self.evidence)
         for index, run_id in enumerate(plan.run_ids):
             (result,) = load_results(self.database, run_id)[run_id]
             seconds = sum(each for _, each in self.case["runs"][index])

@@ -6,10 +6,11 @@ import math
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from tests.rigs.fio_reports import bucket_index
 from tests.rigs.plans import call_fio
 
 from diskbench.fio import histogram as buckets
-from diskbench.fio.histogram import bucket_index, bucket_middle_ns, count, merge, value_at
+from diskbench.fio.histogram import bucket_middle_ns, count, merge, value_at
 from diskbench.fio.output import parse_output
 
 LATENCIES = st.integers(0, 2**33)

@@ -10,9 +10,9 @@ from tests.rigs.plans import built, call_fio
 
 from diskbench.errors import ProfileError
 from diskbench.fio import numbers
+from diskbench.fio.estimate import space_bytes
 from diskbench.fio.guard import check
 from diskbench.fio.jobfile import parse
-from diskbench.fio.steps import space_bytes
 from diskbench.fio.target import FioTarget
 from diskbench.units import GIB
 

@@ -7,11 +7,11 @@ from hypothesis import strategies as st
 from tests.rigs.plans import built, call_fio
 
 from diskbench.errors import ProfileError, TargetRefused
+from diskbench.fio.estimate import largest_bytes, space_bytes
 from diskbench.fio.guard import check
 from diskbench.fio.jobfile import jobs, parse
 from diskbench.fio.recorded import last_words
 from diskbench.fio.retarget import change_lines, retarget
-from diskbench.fio.steps import largest_bytes, space_bytes
 from diskbench.fio.target import FioTarget, device_names
 from diskbench.units import GIB, MIB
 

@@ -10,9 +10,10 @@ from pathlib import Path
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from tests.rigs.fio_reports import bucket_index
 from tests.rigs.plans import call_fio
 
-from diskbench.fio.histogram import QUANTILES, bucket_index, bucket_middle_ns, merge, value_at
+from diskbench.fio.histogram import QUANTILES, bucket_middle_ns, merge, value_at
 from diskbench.fio.output import parse_output
 from diskbench.fio.reported import DirectionStats, FioJob, FioOutput, ReportedLatency, count_syncs
 from diskbench.fio.rows import ALL_JOBS, measurements

@@ -7,10 +7,11 @@ from pathlib import Path
 import pytest
 from tests.rigs.plans import call_fio, machine
 
+from diskbench.fio.estimate import space_bytes
 from diskbench.fio.jobfile import jobs, parse
 from diskbench.fio.offered import stand_in
 from diskbench.fio.profiles import shipped_names, shipped_profile
-from diskbench.fio.steps import build_steps, space_bytes
+from diskbench.fio.steps import build_steps
 from diskbench.fio.target import FioTarget
 from diskbench.model.facts import DiskFacts
 

@@ -4,9 +4,10 @@ import pytest
 from tests.rigs.plans import built
 
 from diskbench.errors import ProfileError
+from diskbench.fio.estimate import space_bytes
 from diskbench.fio.jobfile import jobs, parse
 from diskbench.fio.profiles import parse_profile
-from diskbench.fio.steps import mistakes, space_bytes
+from diskbench.fio.steps import mistakes
 from diskbench.fio.target import FioTarget
 from diskbench.model.facts import HostFacts
 from diskbench.units import GIB, MIB

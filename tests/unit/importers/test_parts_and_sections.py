@@ -5,13 +5,13 @@ import re
 from pathlib import Path
 
 import pytest
-from tests.rigs.fio_reports import Disk, Told, text
+from tests.rigs.fio_reports import Disk, Told, bucket_index, text
 from tests.rigs.plans import call_fio
 
 from diskbench.errors import InvalidValue
 from diskbench.fio.audit import audit_output
 from diskbench.fio.declared import block_bytes, is_set, options_known, options_of
-from diskbench.fio.histogram import bucket_index, bucket_middle_ns, longest_ns
+from diskbench.fio.histogram import bucket_middle_ns, longest_ns
 from diskbench.fio.text import without_times
 from diskbench.fio.warnings import step_warnings
 from diskbench.importers.fio_report import job_text, read_reports

@@ -13,12 +13,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from tests.books import SHIPPED
 
-from diskbench.catalog.charges import disk_limits
 from diskbench.catalog.cost import disk_hourly_usd
 from diskbench.catalog.entry import catalogue
 from diskbench.catalog.expect import Stage, path_of, simulate
 from diskbench.catalog.lookup import limits
-from diskbench.catalog.price_book import price_book
+from diskbench.catalog.prices import disk_limits, price_book
 from diskbench.importers.load import Recorded, Sample
 from diskbench.model.expectation import Load
 from diskbench.model.rental import DiskSpec

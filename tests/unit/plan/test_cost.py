@@ -15,6 +15,7 @@ from diskbench.model.options import RentSpec
 from diskbench.model.rental import DiskSpec, Rental, Scope
 from diskbench.model.spec import Loop, Plan, Step
 from diskbench.plan.cost import RENTING_S, check_cost, cost_of_plan, renting_s
+from diskbench.plugins import plugin
 from diskbench.units import MIB
 
 HDD = DiskSpec(type="Standard_LRS", size_gib=256)
@@ -124,16 +125,16 @@ def test_it_is_refused_when_and_only_when_the_sum_is_above_the_limit(sums, limit
 @pytest.mark.parametrize("value", [-1.0, math.nan, math.inf])
 def test_what_is_no_sum_of_money_is_refused(value: float):
     with pytest.raises(InvalidValue, match="--max-cost"):
-        check_cost_limit("aws", value, None, rents=True)
+        check_cost_limit(plugin("aws"), value, None)
     with pytest.raises(InvalidValue, match="--assume-price"):
-        check_cost_limit("aws", 1.0, value, rents=True)
+        check_cost_limit(plugin("aws"), 1.0, value)
 
 
 def test_where_nothing_is_rented_a_limit_means_nothing_and_a_price_is_assumed_for_a_limit_only():
     for provider in ("local", "ssh"):
         with pytest.raises(InvalidValue, match=f"--provider {provider}, which rents nothing"):
-            check_cost_limit(provider, 1.0, None, rents=False)
-        check_cost_limit(provider, None, None, rents=False)
+            check_cost_limit(plugin(provider), 1.0, None)
+        check_cost_limit(plugin(provider), None, None)
     with pytest.raises(InvalidValue, match="has no effect without --max-cost"):
-        check_cost_limit("vsphere", None, 0.1, rents=True)
-    check_cost_limit("vsphere", 5, 0, rents=True)
+        check_cost_limit(plugin("vsphere"), None, 0.1)
+    check_cost_limit(plugin("vsphere"), 5, 0)

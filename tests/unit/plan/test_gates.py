@@ -8,7 +8,7 @@ from diskbench.errors import InvalidValue
 from diskbench.model.spec import Search, Step
 from diskbench.model.threshold import Threshold, read_conditions
 from diskbench.plan.cells import key_values
-from diskbench.plan.gates import check_gates, check_ratios
+from diskbench.plan.trial import check_gates, check_ratios
 
 
 def step(index, name, job, role="measure"):
@@ -23,7 +23,7 @@ STEPS = (
 
 
 def asking(*texts):
-    return SimpleNamespace(fail_if=read_conditions(texts), profile="mine")
+    return SimpleNamespace(fail_if=read_conditions(texts, "--fail-if"), profile="mine")
 
 
 @pytest.mark.parametrize("text", [
@@ -62,21 +62,21 @@ def test_a_fill_alone_is_what_is_measured_and_the_result_of_a_search_needs_a_sea
     ("ratio < 0.9", ("reads",), False), ("iops < 9", (), False),
 ])  # fmt: skip
 def test_a_ratio_needs_a_promise(text, known, refused):
-    plan = SimpleNamespace(cell=asking(text), steps=STEPS)
     steps = [SimpleNamespace(name=one.name, load=0 if one.name in known else None) for one in STEPS]
     for expectation in [SimpleNamespace(steps=steps)] + [None] * (not known):
+        plan = SimpleNamespace(cell=asking(text), steps=STEPS, expectation=expectation)
         if not refused:
-            check_ratios(plan, expectation)
+            check_ratios(plan)
             continue
         with pytest.raises(InvalidValue, match="no ratio") as caught:
-            check_ratios(plan, expectation)
+            check_ratios(plan)
         assert "--promise" in caught.value.advice
 
 
 @pytest.mark.parametrize("text", ["iops < 0", "p99 > 0ms", "ratio < 0%", "mb_per_s >= 0"])
 def test_a_limit_of_nothing_says_nothing(text):
     with pytest.raises(ValueError, match="above 0"):
-        Threshold.failing(text)
+        Threshold.failing(text, "--fail-if")
 
 
 def test_a_label_that_is_too_long_to_print_is_refused_with_its_length():

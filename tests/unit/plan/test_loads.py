@@ -12,8 +12,8 @@ from diskbench.model.expectation import Promise
 from diskbench.model.options import RentSpec
 from diskbench.model.rental import DiskSpec, Scope
 from diskbench.model.spec import Cell, NamedDisk, Plan, Step, TargetSpec
-from diskbench.plan.cells import requested_target
-from diskbench.plan.loads import check_several, cold_and_warm, disks_loaded
+from diskbench.plan.cells import check_several, requested_target
+from diskbench.plan.loads import cold_and_warm, disks_loaded
 from diskbench.providers.azure.plugin import AzureOptions
 
 TIMED = (
@@ -99,7 +99,7 @@ def disks(kind: str, count: int = 2, **more: object) -> dict[str, object]:
 def planned(text: str, **told: object) -> Plan:
     """A plan on as many disks as are rented: two io2 unless told."""
     rented = {**disks("io2", iops=5000), **told}
-    target = requested_target(rented.get("scope", AWS).provider, {}, rented["spec"])
+    target = requested_target({}, rented["spec"])
     return plan_of(text, target=target, **rented)
 
 

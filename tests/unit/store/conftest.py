@@ -2,10 +2,10 @@ import subprocess
 
 import duckdb
 import pytest
+from tests.rigs.fio_reports import bucket_index
 from tests.rigs.plans import make_plan, run_fio
 from tests.rigs.postgres import new_database, running_postgres
 
-from diskbench.fio.histogram import bucket_index
 from diskbench.store.database import open_database
 from diskbench.store.series import SERIES_COLUMNS, write_series
 

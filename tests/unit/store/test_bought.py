@@ -29,7 +29,7 @@ from diskbench.store.export import csv_text, json_text, parquet_pieces
 from diskbench.store.leases import Lease, insert_leases
 from diskbench.store.machines import MachineRecord
 from diskbench.store.query import find_measurements, find_runs
-from diskbench.store.run_row import COLUMNS, bought, bought_by_others, region_of, run_row
+from diskbench.store.run_row import COLUMNS, bought, bought_by_others, run_row
 from diskbench.store.upsert import insert_missing
 from diskbench.store.where import parse_filter
 
@@ -65,11 +65,15 @@ def test_what_was_rented_is_in_the_row_with_throughput_in_bytes(plan, values):
     assert tuple(row[name] for name in COLUMNS) == values
 
 
-def test_a_machine_that_was_there_tells_its_region_and_no_disk_type():
-    cloud = CloudFacts(vendor="aws", zone="us-west-2b", instance_type="i4i.large")
+def there(**cloud):
+    """What is known of a machine that was not rented."""
     plan = make_plan()
-    plan = plan.model_copy(update={"facts": plan.facts.model_copy(update={"cloud": cloud})})
-    found = bought(plan)
+    facts = plan.facts.model_copy(update={"cloud": CloudFacts(**cloud)})
+    return bought(plan.model_copy(update={"facts": facts}))
+
+
+def test_a_machine_that_was_there_tells_its_region_and_no_disk_type():
+    found = there(vendor="aws", zone="us-west-2b", instance_type="i4i.large")
     assert (found["region"], found["zone"]) == ("us-west-2", "us-west-2b")
     assert (found["disk_type"], found["disk_gib"]) == (None, None)
 
@@ -83,7 +87,7 @@ def test_a_machine_that_was_there_tells_its_region_and_no_disk_type():
     ],
 )
 def test_a_region_is_told_only_where_the_zone_names_it(cloud, zone, region):
-    assert region_of(cloud, zone) == region
+    assert there(vendor=cloud, zone=zone)["region"] == region
 
 
 def test_an_import_has_what_was_said_of_its_disk():

@@ -6,6 +6,7 @@ import io
 import json
 import re
 from itertools import groupby
+from typing import get_args
 
 import pytest
 from tests.rigs.plans import make_plan
@@ -13,7 +14,7 @@ from tests.rigs.runs import a_run
 
 from diskbench.model.run import MEASURED_FIELDS, RUN_FIELDS
 from diskbench.store.document import results_document
-from diskbench.store.export import METRICS_FORMATS, benchstat_lines, csv_text, metrics_text
+from diskbench.store.export import MetricsFormat, benchstat_lines, csv_text, metrics_text
 from diskbench.store.export import json_text as text_of
 from diskbench.store.run_row import run_row
 
@@ -70,7 +71,7 @@ def one(text, name):
     return next((labels, value) for known, labels, value in samples(text) if known == name)
 
 
-@pytest.mark.parametrize("form", METRICS_FORMATS)
+@pytest.mark.parametrize("form", get_args(MetricsFormat))
 def test_figures_are_gauges_in_base_units(form):
     text = metrics_text([row()], form)
     assert one(text, "diskbench_step_iops")[1] == "3000.5"
@@ -84,7 +85,7 @@ def test_figures_are_gauges_in_base_units(form):
     assert "latency_max" not in text, "a figure that is not known has no sample"
 
 
-@pytest.mark.parametrize("form", METRICS_FORMATS)
+@pytest.mark.parametrize("form", get_args(MetricsFormat))
 def test_each_family_has_help_and_type_once_and_its_samples_together(form):
     text = metrics_text([row(), row(step="write", direction="write")], form)
     names = [name for name, _, _ in samples(text)]
@@ -126,7 +127,7 @@ def test_of_several_runs_the_newest_is_shown_replicates_apart_and_jobs_fills_and
     assert [labels.get("replicate") for labels in found] == [None, "1"]
 
 
-@pytest.mark.parametrize("form", METRICS_FORMATS)
+@pytest.mark.parametrize("form", get_args(MetricsFormat))
 def test_nothing_measured_is_a_valid_document(form):
     assert metrics_text([], form) == ("# EOF\n" if form == "openmetrics" else "")
 

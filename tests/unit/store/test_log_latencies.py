@@ -4,11 +4,12 @@ import polars as pl
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
+from tests.rigs.fio_reports import bucket_index
 from tests.rigs.taken_in import taken_in
 from tests.unit.store.conftest import histogram_line, series_rows
 
 from diskbench.errors import FioOutputUnreadable
-from diskbench.fio.histogram import bucket_index, bucket_middle_ns
+from diskbench.fio.histogram import bucket_middle_ns
 from diskbench.store.evidence import open_evidence
 from diskbench.store.frames import series_frame
 from diskbench.store.log_counts import BUCKETS_A_DOUBLING, write_latencies

@@ -8,8 +8,8 @@ from datetime import datetime
 
 import sqlalchemy as sa
 
-from diskbench.catalog.charges import done_work
 from diskbench.catalog.cost import cost_of
+from diskbench.catalog.prices import done_work
 from diskbench.engine.processes import new_id
 from diskbench.model.campaign import LIVE, CellRow, CellState, UntilStatus, error_columns
 from diskbench.model.outcome import Problem

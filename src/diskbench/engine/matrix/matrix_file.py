@@ -31,8 +31,8 @@ from diskbench.model.facts import CpuFacts, HostFacts
 from diskbench.model.matrix import CellFields, Matrix, MatrixCell
 from diskbench.model.outcome import problem_of
 from diskbench.model.spec import Cell
+from diskbench.plan.cells import check_several
 from diskbench.plan.cost import cost_of_plan, renting_s
-from diskbench.plan.loads import check_several
 from diskbench.plan.matrix import expand
 from diskbench.plan.matrix_check import checked, in_fields
 from diskbench.plan.outlook import BlockOutlook, MatrixOutlook, credit_of, outlook

@@ -20,11 +20,12 @@ from diskbench.engine.trial.probe import (
 )
 from diskbench.engine.trial.watch import Timing
 from diskbench.errors import AccessDenied, DiskbenchError, ExtraMissing, InvalidValue
-from diskbench.fio.profiles import Profile
+from diskbench.fio.profiles import Profile, check_override
 from diskbench.hosts.ssh import host_at
 from diskbench.model.facts import CpuFacts, DiskFacts, HostFacts
 from diskbench.model.rental import Rental
 from diskbench.model.spec import Cell, Plan
+from diskbench.plan.cells import check_several
 from diskbench.plan.trial import TrialIds, make_plan
 from diskbench.plugins import plugin
 from diskbench.ports import Foresees, Host, Renter
@@ -67,7 +68,8 @@ def check_rentable(renter: Renter, cell: Cell, profile: Profile) -> None:
 
 def draft(cell: Cell, profile: Profile, rental: Rental, campaign_id: str, books: Books) -> Plan:
     """The plan of `cell` on the machine that `rental` describes, under new ids."""
-    return draft_of(cell, profile, rental, new_ids(cell, campaign_id), books)
+    names = new_ids(cell, campaign_id)
+    return draft_of(cell, profile, rental, names, books)
 
 
 def new_ids(cell: Cell, campaign_id: str) -> TrialIds:
@@ -165,15 +167,9 @@ def _foreseen(renter: Foresees, cell: Cell, books: Books) -> tuple[Rental, tuple
 def check_profile_suits(profile: Profile, cell: Cell) -> None:
     """Raise UnknownName or InvalidValue for parameters that the profile cannot take, and for more
     disks than it can be for; needs no machine."""
-    if cell.target.others:
-        from diskbench.plan.loads import check_several
-
-        check_several(profile, cell)
-    if cell.parameters:
-        from diskbench.fio.profiles import check_override
-
-        for key, text in cell.parameters:
-            check_override(profile, key, text)
+    check_several(profile, cell)
+    for key, text in cell.parameters:
+        check_override(profile, key, text)
 
 
 AT_ONCE = 32

@@ -21,7 +21,7 @@ from diskbench.hosts.facts import gather, gather_and_look, with_machine_type
 from diskbench.hosts.installed_fio import install_fio as install
 from diskbench.hosts.installed_fio import parse_only
 from diskbench.model.facts import DiskFacts, HostFacts
-from diskbench.model.spec import Cell, Plan, TargetSpec, is_from_snapshot
+from diskbench.model.spec import Cell, Plan, TargetSpec
 from diskbench.ports import Host
 
 NO_DISK = DiskFacts(name="", path="", number="")
@@ -63,7 +63,7 @@ def probe(host: Host, cell: Cell, *, install_fio: bool) -> HostFacts:
         )
     if is_device:
         named = [(disk.path, disk.destroy_data or "") for disk in spec.disks]
-        check_devices(host, named, spec.size_bytes, holds_data=is_from_snapshot(cell))
+        check_devices(host, named, spec.size_bytes, holds_data=cell.is_from_snapshot)
     else:
         require_absolute(spec.path)
         usable_bytes(looked, host.name, spec.path, spec.size_bytes)

@@ -41,7 +41,7 @@ from diskbench.hosts.unit import Unit
 from diskbench.hosts.workspace import directories, make_workspace, mount_point
 from diskbench.model.outcome import Outcome, Problem, RunEnd, problem_of
 from diskbench.model.result import StepResult
-from diskbench.model.spec import Plan, Step, is_from_snapshot
+from diskbench.model.spec import Plan, Step
 from diskbench.ports import HoldsCredit, Watcher
 from diskbench.store.archive import result_files, write_step_evidence
 from diskbench.store.finish import finish_run
@@ -310,7 +310,7 @@ def _may_be_last(plan: Plan, step: Step) -> bool:
 
 def _guards(plan: Plan) -> tuple[DeviceProof, ...]:
     # Of the lease's own disks, which were made after the user asked for them.
-    holds_data = plan.acquired is not None and is_from_snapshot(plan.cell)
+    holds_data = plan.acquired is not None and plan.cell.is_from_snapshot
     mounted, guards = mount_point(plan.target), []
     for disk in plan.target.disks:
         assert disk.number

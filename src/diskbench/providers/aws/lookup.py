@@ -269,11 +269,11 @@ def find_image(ec2: AwsClient, ssm: AwsClient, typed: str | None, arch: str) -> 
         if typed.startswith("/"):
             return _image(ec2, _parameter(ssm, typed))
         if typed in _PARAMETERS:
-            return _named(ec2, ssm, typed, arch)
+            return _image_of_parameter(ec2, ssm, typed, arch)
         raise refused("no form of an image", typed=typed)
     for name in _PARAMETERS:
         try:
-            return _named(ec2, ssm, name, arch)
+            return _image_of_parameter(ec2, ssm, name, arch)
         except DiskbenchError as error:
             if error_code(error) != "ParameterNotFound":
                 raise
@@ -281,7 +281,7 @@ def find_image(ec2: AwsClient, ssm: AwsClient, typed: str | None, arch: str) -> 
     raise refused("no image named", tried=tried)
 
 
-def _named(ec2: AwsClient, ssm: AwsClient, name: str, arch: str) -> AwsImage:
+def _image_of_parameter(ec2: AwsClient, ssm: AwsClient, name: str, arch: str) -> AwsImage:
     image = _image(ec2, _parameter(ssm, _PARAMETERS[name][arch]))
     return image.model_copy(update={"user": _NAMED_USERS.get(name, image.user)})
 

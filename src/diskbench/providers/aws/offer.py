@@ -229,7 +229,7 @@ def rental(books: Books, spec: RentSpec, details: AwsResolved, endpoint: str | N
         root=DiskSpec(type=details.root_type, size_gib=details.image.root_gib),
         # A subnet of the user may assign a public address or not: the price assumes that it does.
         public=details.places[0].public is not False,
-        offer=_words(spec, details),
+        offer=_offer_line(spec, details),
         zones=tuple(place.zone for place in details.places if place.machine is None),
         image=details.image.id,
         cores=machine.vcpus,
@@ -261,7 +261,7 @@ def _offered(
     )  # fmt: skip
 
 
-def _words(spec: RentSpec, details: AwsResolved) -> str:
+def _offer_line(spec: RentSpec, details: AwsResolved) -> str:
     zones = [place.zone for place in details.places if place.machine is None]
     return skeleton.offer_words(
         spec, details.requested, details.size_gib, machine=details.machine.type,

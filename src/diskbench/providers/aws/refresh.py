@@ -9,7 +9,7 @@ from collections.abc import Iterable
 from typing import Any
 
 from diskbench.catalog.books import ProviderBook
-from diskbench.catalog.price_book import PriceBook
+from diskbench.catalog.prices import PriceBook
 from diskbench.catalog.yaml_loader import MACHINES, PRICES, Overlay
 from diskbench.providers.aws.client import Aws, AwsTiming
 from diskbench.providers.aws.offer import machine

@@ -324,8 +324,8 @@ def with_controller(machine: AzureMachine, image: AzureImage) -> AzureMachine:
     both = shared(machine, image)
     if not both:
         raise InvalidValue(
-            f"{machine.size} shows its disks as {_named(machine.controllers)}, and image "
-            f"{image.name} has no driver for that: it supports {_named(image.controllers)}",
+            f"{machine.size} shows its disks as {_buses(machine.controllers)}, and image "
+            f"{image.name} has no driver for that: it supports {_buses(image.controllers)}",
             advice="choose another --image (ubuntu supports both), or another --instance-type",
             field="image",
         )
@@ -336,5 +336,5 @@ def with_controller(machine: AzureMachine, image: AzureImage) -> AzureMachine:
     )
 
 
-def _named(interfaces: Sequence[Interface]) -> str:
+def _buses(interfaces: Sequence[Interface]) -> str:
     return " and ".join(NAMES[interface] for interface in interfaces) or "nothing known"

@@ -27,7 +27,7 @@ def rental(books: Books, spec: RentSpec, details: AzureResolved, azure: Azure) -
     return _offered(
         books, spec, details.requested, scope, details.machine.size, details.machine,
         details.size_gib, os_disk,
-        offer=_words(spec, details),
+        offer=_offer_line(spec, details),
         zones=details.zones,
         image=details.image.name,
         warnings=tuple(_warnings(books, spec, details)),
@@ -52,7 +52,7 @@ def _offered(
     )  # fmt: skip
 
 
-def _words(spec: RentSpec, details: AzureResolved) -> str:
+def _offer_line(spec: RentSpec, details: AzureResolved) -> str:
     requested, zones, region = details.requested, details.zones, details.region
     more = offer.OF_FILL if spec.snapshot_of_fill else ""
     more += f", tier {requested.tier}" if requested.tier else ""

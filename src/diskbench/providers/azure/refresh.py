@@ -11,7 +11,7 @@ import urllib3
 
 from diskbench.catalog.books import ProviderBook
 from diskbench.catalog.entry import catalogue
-from diskbench.catalog.price_book import PriceBook
+from diskbench.catalog.prices import PriceBook
 from diskbench.catalog.yaml_loader import MACHINES, PRICES, Overlay
 from diskbench.errors import HostUnavailable
 from diskbench.providers.azure.client import API, AzureClient, resource_skus

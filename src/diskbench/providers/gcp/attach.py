@@ -257,7 +257,7 @@ def find_disk(
     None while it has not appeared yet: udev makes the link before it stores the identity. Raises
     RentalFailed when another disk appeared instead.
     """
-    disk = _named(guest_disks, device_name)
+    disk = _disk_linked_as(guest_disks, device_name)
     if disk is None or not disk.identity:
         return None
     return handover.verified([disk], device_name, size_bytes, handover.keys_of(before))
@@ -280,7 +280,7 @@ def find_local(
     """The first `count` local disks of the machine, of `size_gib` each. Raises RentalFailed."""
     disks = with_unique_identity(guest_disks)
     names = [f"{_LOCAL[interface]}-{index}" for index in range(count)]
-    local = [_named(disks, name) for name in names]
+    local = [_disk_linked_as(disks, name) for name in names]
     present = tuple(disk for disk in local if disk is not None)
     if len(present) < count:
         links = f"{_LINK}{_LOCAL[interface]}"
@@ -290,7 +290,7 @@ def find_local(
     return present
 
 
-def _named(guest_disks: Iterable[GuestDisk], device_name: str) -> GuestDisk | None:
+def _disk_linked_as(guest_disks: Iterable[GuestDisk], device_name: str) -> GuestDisk | None:
     """The disk with the link of that name, moved to the front of its links."""
     link = _LINK + device_name
     matches = [disk for disk in with_unique_identity(guest_disks) if link in disk.links]

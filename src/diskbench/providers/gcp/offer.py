@@ -259,7 +259,7 @@ def rental(books: Books, spec: RentSpec, details: GcpResolved, endpoint: str | N
         else PricePart(name="root disk of a type that Google chooses", hourly_usd=None),
         own=requested.kind == "local-ssd" and bool(machine.bundled_ssds),
         public=details.reach == "public",
-        offer=_words(spec, details),
+        offer=_offer_line(spec, details),
         zones=details.zones,
         image=details.image.link,
         cores=machine.vcpus,
@@ -269,7 +269,7 @@ def rental(books: Books, spec: RentSpec, details: GcpResolved, endpoint: str | N
     )  # fmt: skip
 
 
-def _words(spec: RentSpec, details: GcpResolved) -> str:
+def _offer_line(spec: RentSpec, details: GcpResolved) -> str:
     requested, snapshot = details.requested, spec.snapshot
     origin = f", made from the snapshot {snapshot.rpartition('/')[2]}" if snapshot else ""
     is_own = requested.kind == "local-ssd"

@@ -10,7 +10,7 @@ import re
 from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 
-from diskbench.catalog.price_book import PriceBook
+from diskbench.catalog.prices import PriceBook
 from diskbench.catalog.yaml_loader import PRICES, Overlay
 from diskbench.providers.gcp.client import API, Compute
 from diskbench.providers.gcp.errors import refused

@@ -169,7 +169,7 @@ def write_access(
     private = place.guest / "etc" / "host_key"
     beside = private.with_suffix(".pub")
     there = beside.exists()
-    text = beside.read_text("ascii") if there else _run("ssh-keygen", "-y", "-f", str(private))
+    text = beside.read_text("ascii") if there else _called("ssh-keygen", "-y", "-f", str(private))
     public = " ".join(text.split()[:2])
     name = address if port == 22 else f"[{address}]:{port}"
     known_hosts, config = place.access / "known_hosts", place.access / "ssh_config"
@@ -237,10 +237,10 @@ def _keygen(path: Path) -> None:
     if path.exists() and public.exists():
         return
     path.unlink(missing_ok=True)
-    _run("ssh-keygen", "-q", "-t", "ed25519", "-N", "", "-C", "diskbench-lab", "-f", str(path))
+    _called("ssh-keygen", "-q", "-t", "ed25519", "-N", "", "-C", "diskbench-lab", "-f", str(path))
 
 
-def _run(*argv: str) -> str:
+def _called(*argv: str) -> str:
     done = subprocess.run(argv, capture_output=True, text=True, check=False)
     if done.returncode:
         raise refused("program failed", argv=argv, stderr=done.stderr.strip())

@@ -62,7 +62,7 @@ class LabProvider:
         request = request.model_copy(update={"machine": _machine(spec, request.style, books)})
         assert request.disk is not None
         disk = request.disk
-        words = _words(spec, request, disk)
+        words = _offer_line(spec, request, disk)
         return Rental(
             scope=_SCOPE,
             spec=spec,
@@ -213,7 +213,7 @@ def _style(typed: str | None, disk_type: str) -> Style:
     return "aws-nvme" if disk_type == CUSTOM else _STYLE_OF_CLOUD[sold[disk_type]]
 
 
-def _words(spec: RentSpec, request: LabRequest, disk: DiskSpec) -> str:
+def _offer_line(spec: RentSpec, request: LabRequest, disk: DiskSpec) -> str:
     words = f"{disk.count} × " if disk.count > 1 else ""
     words += f"{disk.type} of {disk.size_gib} GiB"
     words += f", {disk.iops:,} IOPS" if disk.iops else ""

@@ -27,7 +27,7 @@ def rental(
         endpoint=server.url, ca_file=server.ca_file, insecure=server.insecure,
     )  # fmt: skip
     return _rental(
-        spec, details.requested, promise, scope, details.datastore.name, _words(spec, details),
+        spec, details.requested, promise, scope, details.datastore.name, _offer_line(spec, details),
         image=details.template.name,
         warnings=tuple(_warnings(details, server)),
         details=details.model_dump(mode="json"),
@@ -50,7 +50,7 @@ def _rental(
     )
 
 
-def _words(spec: RentSpec, details: VsphereResolved) -> str:
+def _offer_line(spec: RentSpec, details: VsphereResolved) -> str:
     requested, store = details.requested, details.facts
     count = f"{requested.count} × " if requested.count > 1 else ""
     striped = ", striped" if spec.stripe else ""

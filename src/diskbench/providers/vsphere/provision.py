@@ -100,10 +100,10 @@ def _clone(order: VsphereOrder) -> Ref:
             raise
         made = None
     # An earlier call whose answer was lost, or another process, may have made it.
-    return made or order.until(lambda: _named(order, name), f"machine {name}", order.timing.clone_s)
+    return made or order.until(lambda: _ours(order, name), f"machine {name}", order.timing.clone_s)
 
 
-def _named(order: VsphereOrder, name: str) -> Ref | Still:
+def _ours(order: VsphereOrder, name: str) -> Ref | Still:
     """The machine of that name, if it carries our lease."""
     for item in order.vsphere.listed("VirtualMachine", ("name", "config.annotation")):
         found = marked(item)

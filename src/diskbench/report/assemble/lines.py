@@ -144,7 +144,7 @@ class WarningGroup:
     cases: tuple[tuple[str | None, str], ...]
 
     @property
-    def told(self) -> str:
+    def in_one_line(self) -> str:
         """All cases and the advice in one line."""
         cases = "; ".join(f"{step}: {text}" if step else text for step, text in self.cases)
         return f"{cases} → {self.advice}" if self.advice else cases

@@ -127,7 +127,7 @@ def _of_disk(
         reason = "the run ended before the burst credit did; to measure the sustained rate"
         profile = shlex.quote(subject.profile_typed or subject.profile)
         same = "" if "--profile" in subject.beyond.flags else f"--profile {profile}"
-        return reason, _run(subject.target_flags, same, subject.beyond.flags)
+        return reason, _run_command(subject.target_flags, same, subject.beyond.flags)
     limits = {verdict.stands_for.limiter.name for verdict in verdicts}
     if _has(verdicts, doubts.OTHER_DISK.code) or "fixed-limit" in limits:
         return "find the disk type that has this limit", f"diskbench identify {subject.shown_id}"
@@ -175,15 +175,15 @@ def go_on(trial_id: str) -> str:
 
 def _run_other(subject: Subject, profile: str) -> str:
     """The command for another profile on the same target, without the old profile's parameters."""
-    return _run(subject.target_flags, "--profile", shlex.quote(profile))
+    return _run_command(subject.target_flags, "--profile", shlex.quote(profile))
 
 
 def run_again(subject: Subject, runs: int) -> str:
     """The command that repeats the measurement with `runs` runs."""
     profile = shlex.quote(subject.profile_typed or subject.profile)
     several = f"--runs {runs}" if runs > 1 else ""
-    return _run(subject.target_flags, "--profile", profile, subject.trial_flags, several)
+    return _run_command(subject.target_flags, "--profile", profile, subject.trial_flags, several)
 
 
-def _run(*words: str) -> str:
+def _run_command(*words: str) -> str:
     return " ".join(word for word in ("diskbench run", *words) if word)

@@ -109,7 +109,7 @@ def stored_report(
     UnknownName for an unknown chart, InvalidValue if it has nothing to draw."""
     groups, stored, common = reader.read(runs, shown)
     trials = [trial for group in groups for trial in group.trials]
-    typed, fell = _named(runs, asked.names), trials[0].fell
+    typed, fell = _runs_selected(runs, asked.names), trials[0].fell
     named = [run for run in runs if run.run_id in typed]
     fallen = [run for run in runs if fell is not None and run.run_id == fell.run_id]
     run = next(iter([*named, *fallen, runs[-1]]))
@@ -139,13 +139,13 @@ def _matrix(database: Engine, runs: Sequence[Run]) -> str:
 def file_name(runs: Sequence[Run], asked: Sequence[str]) -> str:
     """The default file name of a report: the requested run, or the number of runs."""
     if len({run.trial_id for run in runs}) == 1:
-        ids, typed = [row.run_id for row in runs], _named(runs, asked)
+        ids, typed = [row.run_id for row in runs], _runs_selected(runs, asked)
         return next((run_id for run_id in ids if run_id in typed), ids[-1])
     since = next((run.measured_at[:10] for run in runs if run.measured_at), "no-date")
     return f"{len(runs)}-runs-from-{since}"
 
 
-def _named(runs: Sequence[Run], asked: Sequence[str]) -> set[str]:
+def _runs_selected(runs: Sequence[Run], asked: Sequence[str]) -> set[str]:
     """The runs that the user selected by id or by a prefix of it."""
     known = [Known(str(run.run_id), "run") for run in runs]
     ids = set()

@@ -6,9 +6,9 @@ from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 
-from diskbench.catalog.charges import disk_limits
 from diskbench.catalog.cost import TrialCost
 from diskbench.catalog.lookup import DiskLimits
+from diskbench.catalog.prices import disk_limits
 from diskbench.model.expectation import BeyondCredit
 from diskbench.model.facts import DiskFacts, HostFacts
 from diskbench.model.ids import LAST, short
@@ -171,7 +171,7 @@ def machine(facts: HostFacts, address: str | None) -> str:
     return f"{name}{kind}: {', '.join(words)}"
 
 
-def disk_words(disk: DiskFacts | None, *, known_path: str = "") -> str:
+def disk_words(disk: DiskFacts | None, known_path: str = "") -> str:
     """`/dev/nvme1n1, Amazon Elastic Block Store, 20 GiB, nvme`; empty where nothing is known.
 
     A path that is shown beside it already (`known_path`) is not repeated.
@@ -186,10 +186,9 @@ def disk_words(disk: DiskFacts | None, *, known_path: str = "") -> str:
 
 def disks_words(facts: HostFacts, known_path: str) -> str:
     """The words of each disk of the target, as `disk_words`; equal ones once, with their number."""
-    if not facts.other_disks:
-        return disk_words(facts.disk, known_path=known_path)
-    disks = [disk for disk in (facts.disk, *facts.other_disks) if disk]
-    counts = Counter(disk_words(disk, known_path=disk.path) for disk in disks)
+    disks, others = [disk for disk in (facts.disk, *facts.other_disks) if disk], facts.other_disks
+    known = [disk.path if others else known_path for disk in disks]
+    counts = Counter(map(disk_words, disks, known))
     return "; ".join(f"{n} × {text}" if n > 1 else text for text, n in counts.items() if text)
 
 

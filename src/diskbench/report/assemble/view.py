@@ -8,9 +8,7 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 
 from diskbench.analysis.shown import verdict_warnings
-from diskbench.analysis.sla import Sla, sla_of
 from diskbench.model.ids import short
-from diskbench.model.spec import Search
 from diskbench.parallel import grouped
 from diskbench.report.assemble.lines import (
     MEDIAN,
@@ -246,12 +244,6 @@ def view_of(trial: Trial) -> View:
             f"# step {step.index + 1}: {step.name}\n{step.job.strip()}\n"
             for step in (plan.steps if plan else ())
         ),
-        slas=_slas(trial, plan.search) if plan and plan.search else (),
+        slas=tuple(trial.slas.values()),
         again="" if first.imported else run_again(subject, subject.runs_planned),
     )
-
-
-def _slas(trial: Trial, search: Search) -> tuple[Sla, ...]:
-    """The results of the search of each run."""
-    found = (sla_of(search, results) for results in trial.steps.values())
-    return tuple(sla for sla in found if sla is not None)

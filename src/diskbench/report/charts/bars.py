@@ -80,7 +80,7 @@ def _panel(
     words: list[Row] = []
     for name, of_lane in lanes.items():
         end = max(_extent(of_lane), default=domain[0])
-        words.append({"row": name, "at": end, "text": _words(of_lane, name, brief=brief)})
+        words.append({"row": name, "at": end, "text": _end_of_row(of_lane, name, brief=brief)})
     if log:
         led = [row | {"from": domain[0]} for row in bars]
         dotted = {"color": GRID, "strokeDash": [1, 3], "strokeWidth": 1.5}
@@ -117,7 +117,7 @@ def _extent(points: Sequence[ChartPoint]) -> list[float]:
     return [value for value in values if value is not None]
 
 
-def _words(points: Sequence[ChartPoint], name: str, *, brief: bool) -> str:
+def _end_of_row(points: Sequence[ChartPoint], name: str, *, brief: bool) -> str:
     """The text at the end of a row: `3,100`, of own runs `3,100 (n = 3 runs)`, and of several of
     them their median: `3,100 (n = 7 machines)`."""
     if not points:

@@ -60,7 +60,7 @@ def course_chart(course: StepCourse, *, rate: Rate = "iops") -> ChartFigure:
         subtitle=_subtitle(course, rate, levels),
         drawing=lambda log: _drawing(course, rate, levels, log=log),
         id=f"course-{rate.replace('_', '-')}-{course.run_id}-{course.step_index}",
-        alt=_sentence(course, rate),
+        alt=_phases_in_words(course, rate),
         log=log or None,
     )
 
@@ -157,7 +157,7 @@ def _subtitle(course: StepCourse, rate: Rate, levels: Sequence[Row]) -> str:
     return "; ".join(parts)
 
 
-def _sentence(course: StepCourse, rate: Rate) -> str:
+def _phases_in_words(course: StepCourse, rate: Rate) -> str:
     total = course.total(rate)
     low, middle, high = (measure.bare(rate, float(f(total))) for f in (np.min, np.median, np.max))
     ran = f"{course.step} ran for {clock(course.seconds)}"

@@ -109,7 +109,7 @@ def overview_chart(
         subtitle=f"{shown}, one row per run, oldest on top; {counted}",
         drawing=lambda _: layered(layers, measure.TIME_WIDTH, height),
         id=name,
-        alt=_sentence(bands),
+        alt=_bands_in_words(bands),
     )
 
 
@@ -127,7 +127,7 @@ def _row(band: Band, place: int, hrefs: Mapping[str, str]) -> Row:
     return row | ({"href": hrefs[band.run_id]} if band.run_id in hrefs else {})
 
 
-def _sentence(bands: Sequence[Band]) -> str:
+def _bands_in_words(bands: Sequence[Band]) -> str:
     ordered = sorted(bands, key=lambda band: band.median)
     places = (0, len(ordered) // 2, -1)
     low, middle, high = (measure.with_unit(bands[0].figure, ordered[at].median) for at in places)

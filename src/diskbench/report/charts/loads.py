@@ -41,7 +41,7 @@ def load_chart(curve: LoadCurve) -> ChartFigure:
         subtitle="; ".join(parts),
         drawing=lambda log: _drawing(curve, log=log),
         id=f"load-{curve.name.replace(' ', '-')}-{curve.direction}-{kind}",
-        alt=_sentence(curve),
+        alt=_loads_in_words(curve),
         log=log or None,
     )
 
@@ -94,7 +94,7 @@ def _mark(curve: LoadCurve, point: LoadPoint, name: str, ns: float) -> Row:
     }
 
 
-def _sentence(curve: LoadCurve) -> str:
+def _loads_in_words(curve: LoadCurve) -> str:
     """The first and the last load, and the last before saturation."""
     served = [point for point in curve.points if not point.saturated]
     chosen = dict.fromkeys([curve.points[0], *(served[-1:]), curve.points[-1]])

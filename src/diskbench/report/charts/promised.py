@@ -66,12 +66,12 @@ def promised_chart(points: Sequence[ChartPoint], *, name: str, heading: str) -> 
         subtitle=f"{subtitle(points, unit)}; {', '.join(drawn)}",
         drawing=drawing,
         id=name,
-        alt=_sentence(points, heading),
+        alt=_kept_in_words(points, heading),
         log=log or None,
     )
 
 
-def _sentence(points: Sequence[ChartPoint], heading: str) -> str:
+def _kept_in_words(points: Sequence[ChartPoint], heading: str) -> str:
     count = sum(ratio(point) >= _KEPT for point in points)
     least, best = min(points, key=ratio), max(points, key=ratio)
     text = f"{heading}: {count} of {len(points)} give at least 95 % of the promise"
@@ -84,7 +84,7 @@ def _sentence(points: Sequence[ChartPoint], heading: str) -> str:
 def _drawing(lanes: Lanes, metric: str, domain: Sequence[float], *, log: bool) -> Spec:
     y = lane_axis(lanes)
     rows = [_row(point, name) for name, of_lane in lanes.items() for point in of_lane]
-    words = [{"row": name, "text": _words(of_lane)} for name, of_lane in lanes.items()]
+    words = [{"row": name, "text": _beside_row(of_lane)} for name, of_lane in lanes.items()]
     promised = {"description": measure.named("promise_words")}
     colours = measure.by_name("source", {"published": SERIES[0], "measured": INK})
     at = along(y, metric, domain, log=log)
@@ -120,7 +120,7 @@ def _row(point: ChartPoint, name: str) -> Row:
     }
 
 
-def _words(points: Sequence[ChartPoint]) -> str:
+def _beside_row(points: Sequence[ChartPoint]) -> str:
     """The text beside a row; for several figures their median against the first one's promise."""
     if len(points) == 1:
         return beside_promise(points[0])

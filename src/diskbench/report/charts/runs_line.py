@@ -71,7 +71,7 @@ def runs_chart(
         subtitle="; ".join([f"{' · '.join(panels)} of each run", *_counts(lines, notes)]),
         drawing=drawing,
         id=name,
-        alt=_sentence(lines, cliffs, heading),
+        alt=_ends_in_words(lines, cliffs, heading),
         log=log or None,
     )
 
@@ -170,7 +170,7 @@ def _counts(lines: Sequence[ChartPoint], notes: str) -> list[str]:
     return [*words, *([notes] if notes else [])]
 
 
-def _sentence(lines: Sequence[ChartPoint], cliffs: Sequence[ChartPoint], heading: str) -> str:
+def _ends_in_words(lines: Sequence[ChartPoint], cliffs: Sequence[ChartPoint], heading: str) -> str:
     parts = []
     for line in lines:
         if line.source == "predicted" or not line.values:

@@ -28,7 +28,7 @@ _SHAPES = ("circle", "square", "triangle-up", "diamond", "cross", "triangle-down
 
 def percentile_chart(spread: Sequence[Distribution]) -> ChartFigure:
     """Latency up to each percentile, at most six lines, with marks at 50, 90, 99, 99.9 … %."""
-    shown = _named(spread)
+    shown = _chosen(spread)
     lines = [row for name, of in shown.items() for row in _tail(of, name)]
     furthest = max((row["x"] for row in lines), default=2.0)
     marked = [p for p in SHOWN if _x(p) <= furthest + 1e-9]
@@ -49,7 +49,7 @@ def percentile_chart(spread: Sequence[Distribution]) -> ChartFigure:
 
 def cdf_chart(spread: Sequence[Distribution]) -> ChartFigure:
     """The share of I/Os up to each latency, at most six lines."""
-    shown = _named(spread)
+    shown = _chosen(spread)
     lines = []
     for name, of in shown.items():  # the share of I/Os up to each bucket
         shares = zip(of.latency_ns, of.shares(), strict=True)
@@ -70,7 +70,7 @@ Shown = dict[str, Distribution]
 """The distributions that are drawn, by the name of their line."""
 
 
-def _named(spread: Sequence[Distribution]) -> Shown:
+def _chosen(spread: Sequence[Distribution]) -> Shown:
     """At most six distributions, evenly chosen, with the first and the last; by the shortest
     distinct names of their lines: direction, step, or both; then the run."""
     if len(spread) > MOST_LINES:
@@ -97,7 +97,7 @@ def _figure(
     interpolate: str = "linear",
 ) -> ChartFigure:
     """`words` are the kind of chart, its title, and what it shows."""
-    shown, (kind, title, shows) = _named(spread), words
+    shown, (kind, title, shows) = _chosen(spread), words
     legend = {
         "title": None,
         "columns": 1 if measure.label_room(shown) > WIDTH / 2 else 2,
@@ -125,7 +125,7 @@ def _figure(
         subtitle=f"{shows}; {_counts(shown, len(spread))}",
         drawing=lambda _: layered(layers, WIDTH, HEIGHT),
         id=f"{kind}-{'-'.join(map(str, places))}",
-        alt=_sentence(shown),
+        alt=_quantiles_in_words(shown),
     )
 
 
@@ -191,7 +191,7 @@ def _counts(shown: Shown, of: int) -> str:
     return "; ".join(filter(None, words))
 
 
-def _sentence(shown: Shown) -> str:
+def _quantiles_in_words(shown: Shown) -> str:
     parts = [
         f"{name}: {', '.join(figure for *_, figure in _quantiles(of)) or 'too few I/Os'}"
         for name, of in shown.items()

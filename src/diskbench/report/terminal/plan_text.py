@@ -109,28 +109,28 @@ def _folded(lines: Iterable[str], width: int) -> Iterator[str]:
 
 def _pairs(plan: Plan) -> list[tuple[str, str]]:
     is_offer = plan.rental is not None and plan.is_draft
-    pairs = [*(_rental_pairs(plan) if is_offer else _target_pairs(plan))]
-    pairs += [("space", _space(plan)), ("time", _time(plan))]
-    pairs += expected_pairs(plan.expectation) if is_offer else ()
+    first = _rental_pairs(plan) if is_offer else _target_pairs(plan)
+    last = [("time", _time(plan)), *(expected_pairs(plan.expectation) if is_offer else ())]
     # Ids are not shown: a plan stores nothing.
     if (count := len(plan.run_ids)) > 1:
-        pairs.append(("runs", f"{count}, consecutive, on the same machine and disk"))
-    return [*pairs, *named("job file", plan.changes), *(("note", note) for note in plan.notes)]
+        last.append(("runs", f"{count}, consecutive, on the same machine and disk"))
+    last += [*named("job file", plan.changes), *(("note", note) for note in plan.notes)]
+    return [*first, ("space", _space(plan)), *last]
 
 
 def _target_pairs(plan: Plan) -> Iterator[tuple[str, str]]:
     """For a machine that is there: it, and what is written to."""
-    facts, spec = plan.facts, plan.target
-    disk = disks_words(facts, spec.path)
+    facts, spec, where = plan.facts, plan.target, target(plan)
     yield "machine", machine(facts, plan.address)
+    disk = disks_words(facts, spec.path)
     if spec.kind == "device":
         identities = [disk.identity for disk in spec.disks if disk.identity]
         identity = f", identity {', '.join(identities)}" if identities else ""
-        yield "target", f"{target(plan)}, {disk}{identity}" if disk else target(plan)
+        yield "target", f"{where}, {disk}{identity}" if disk else where
         which = f"THESE {len(spec.disks)} DISKS" if spec.others else "IT"
         yield "", f"ALL DATA ON {which} WILL BE DESTROYED"
     else:
-        yield "target", target(plan) + (f" on {disk}" if disk else "")
+        yield "target", where + (f" on {disk}" if disk else "")
         yield "", _files_words(plan)
 
 
@@ -200,7 +200,7 @@ _LEAST_USD = 0.01
 
 def rental_price(plan: Plan) -> str:
     """The price of a plan's rental per hour, and the estimate for this trial."""
-    cost, longest = cost_of_plan(plan), cost_of_plan(plan, longest=True)
+    cost, longest = (cost_of_plan(plan, longest=longest) for longest in (False, True))
     if cost.unknown:
         known = f" (the rest is about {_about(cost.known_usd)})" if cost.known_usd else ""
         return f"cost unknown{known}: {cost.unknown_words()}"

@@ -21,11 +21,12 @@ from diskbench.analysis.row_figures import changed, row_figures
 from diskbench.model.phase import StepPhases
 from diskbench.model.result import StepResult, Tick
 from diskbench.model.spec import Plan, Step
-from diskbench.ports import Watcher
+from diskbench.ports import EvidenceStore, Watcher
 from diskbench.report.assemble.phases import clock
 from diskbench.report.assemble.subject import namer
 from diskbench.report.assemble.words import rate_words
 from diskbench.report.terminal.screen import GuardedLive, screen
+from diskbench.results.run_evidence import phases_of
 from diskbench.units import format_duration_s, format_iops, format_latency_ns, format_mb_per_s
 
 LINE_EVERY_S = 5.0
@@ -35,7 +36,6 @@ _ROWS_BESIDE = 8
 """Rows of the terminal that finished steps leave to the plan above the display; our choice."""
 _SHORTEST_S = 9.0
 """Shortest step in seconds that may have levels: those of lab disks with scaled-down credit."""
-CourseOf = Callable[[str, int, str], StepPhases | None]
 log = logging.getLogger(__name__)
 
 
@@ -44,19 +44,19 @@ def open_progress(
     *,
     stream: TextIO | None,
     clock: Callable[[], float] = time.monotonic,
-    course_of: CourseOf | None = None,
+    evidence: EvidenceStore | None = None,
 ) -> Progress:
     """The display for `plans` on `stream` (None: nothing, as --quiet asks); close it before
     you print anything else there.
 
-    `course_of` returns the phases of a finished step by trial, run (from 0) and step name, so that
-    no mean across a cliff is shown; it returns None for steps too short to have levels.
+    A finished step is shown with its phases, as `evidence` has them, so that no mean across a cliff
+    is shown.
     """
     named = namer(plans)
     tracks = {plan.trial_id: Track(plan, named) for plan in plans}
     if stream is not None and stream.isatty():
-        return _Bars(tracks, stream, clock, course_of)
-    return Progress(tracks, stream, clock, course_of)
+        return _Bars(tracks, stream, clock, evidence)
+    return Progress(tracks, stream, clock, evidence)
 
 
 @dataclass
@@ -67,7 +67,7 @@ class Progress(Watcher):
     _tracks: dict[str, Track]
     _stream: TextIO | None
     _clock: Callable[[], float]
-    _course_of: CourseOf | None
+    _evidence: EvidenceStore | None
     _lock: threading.RLock = field(default_factory=threading.RLock)
 
     _last: dict[str, float] = field(default_factory=dict)
@@ -103,9 +103,12 @@ class Progress(Watcher):
     def step_finished(self, trial_id: str, result: StepResult) -> None:
         """A step is done."""
         track, course = self._tracks[trial_id], None
-        if self._course_of is not None and result.seconds_in_fio >= _SHORTEST_S:
+        evidence = self._evidence if result.seconds_in_fio >= _SHORTEST_S else None
+        if evidence is not None and self._stream is not None:
+            run_id, number = track.plan.run_ids[track.run_index], track.run_index + 1
             try:
-                course = self._course_of(trial_id, track.run_index, result.step)
+                phases = phases_of(evidence, run_id, track.plan, number=number)
+                course = next((of for of in phases if of.step == result.step), None)
             except Exception as error:  # noqa: BLE001 - a display never raises; the result tells it
                 log.debug("no seconds of %s: %s", result.step, error)
         with self._lock:

@@ -201,7 +201,7 @@ def _print_closing(
 
 
 def _thresholds(view: View, *, brief: bool, indent: str = "") -> list[Text]:
-    """Whether the profile's thresholds are met; if `brief`, of each `--fail-if` only how many
+    """Whether the profile's thresholds are met; if `brief`, of each typed one only how many
     figures meet it: the command ends with what fails it."""
     lines = [*view.sla_lines]
     lines += [line.text for line in view.thresholds if not (brief and line.threshold.typed)]

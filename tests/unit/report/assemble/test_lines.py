@@ -200,7 +200,7 @@ def test_a_figure_that_too_few_syncs_back_is_not_passed_over():
      ("commit: p99 > 1ms", "not passed"), ("write p99 > 1ms", "not measured")],
 )  # fmt: skip
 def test_what_fails_a_figure_is_the_opposite_of_what_it_keeps_to(condition, outcome):
-    (found,) = threshold_lines([Threshold.failing(condition)], [line(10e6)])
+    (found,) = threshold_lines([Threshold.failing(condition, "--fail-if")], [line(10e6)])
     assert found.outcome == outcome
 
 
@@ -208,7 +208,7 @@ def test_a_ratio_is_judged_by_the_worst_run_of_each_step():
     verdicts = [verdict(judged(iops, 3000.0), step=step) for step, iops in
                 (("a", 2990.0), ("a", 2600.0), ("b", 3000.0))]  # fmt: skip
     verdicts.append(verdict(judged(3000.0), step="without a promise"))
-    found = threshold_lines([Threshold.failing("ratio < 90%")], [], verdicts)
+    found = threshold_lines([Threshold.failing("ratio < 90%", "--fail-if")], [], verdicts)
     assert [(each.step, each.outcome) for each in found] == [
         ("a", "not passed"), ("b", "passed"), ("without a promise", "not measured"),
     ]  # fmt: skip
@@ -227,7 +227,7 @@ def test_what_is_no_threshold_says_what_was_not_understood(text):
     with pytest.raises(ValueError, match=r"is no|has no unit|needs a unit"):
         Threshold.parse(text)
     with pytest.raises(ValueError, match=r"is no|has no unit|needs a unit"):
-        Threshold.failing(f"step: {text}")
+        Threshold.failing(f"step: {text}", "--fail-if")
 
 
 @given(st.text(max_size=40))

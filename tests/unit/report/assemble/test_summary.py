@@ -8,8 +8,8 @@ from tests.unit.report.made import plan
 from tests.unit.report.reported import DOUBT, fallen, group, judged, reported, trial, verdict
 
 from diskbench.analysis.sla import Sla
-from diskbench.catalog.charges import disk_limits
 from diskbench.catalog.lookup import limits
+from diskbench.catalog.prices import disk_limits
 from diskbench.model.options import RentSpec
 from diskbench.model.rental import DiskSpec, Rental, Scope
 from diskbench.model.spec import Search

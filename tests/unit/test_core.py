@@ -14,8 +14,6 @@ import pytest
 from packaging.requirements import Requirement
 
 import diskbench
-from diskbench.analysis.compare import signed_rank
-from diskbench.analysis.drift import drift
 from diskbench.errors import ExtraMissing
 from diskbench.extras import EXTRA_OF, how_to_install, of_import
 
@@ -158,19 +156,6 @@ def test_a_command_that_needs_an_extra_says_which_line_installs_it(line, ran) ->
 @pytest.mark.parametrize("line", WORKS)
 def test_a_command_of_the_core_needs_no_extra(line, ran) -> None:
     assert ran[line]["code"] == 0, ran[line]
-
-
-@pytest.mark.parametrize("needs", [lambda: signed_rank([1.1, 1.2, 1.3]), lambda: drift([1, 2] * 9)])
-def test_statistics_of_many_runs_name_their_extra(needs, monkeypatch) -> None:
-    for name in [name for name in sys.modules if name.partition(".")[0] == "scipy"]:
-        monkeypatch.delitem(sys.modules, name)
-    for name in ("scipy", "scipy.stats", "scipy.special"):
-        monkeypatch.setitem(sys.modules, name, None)
-    with pytest.raises(ImportError) as caught:
-        needs()
-    error = of_import(caught.value)
-    assert error is not None
-    assert error.advice == how_to_install("report")
 
 
 def test_a_frame_names_its_extra(monkeypatch) -> None:

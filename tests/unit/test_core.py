@@ -20,7 +20,7 @@ from diskbench.extras import EXTRA_OF, how_to_install, of_import
 SOURCE = Path(diskbench.__file__).parent
 ROOT = SOURCE.parents[1]
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
-MOST_MB = 300
+MOST_MB = 230
 
 
 @cache

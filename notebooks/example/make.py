@@ -16,7 +16,7 @@ import tarfile
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
-import zstandard
+from diskbench.packed import zstd
 
 HERE = Path(__file__).resolve().parent
 ARCHIVE = HERE.parents[1] / "src" / "diskbench" / "data" / "example.tar.zst"
@@ -182,7 +182,7 @@ def pack(evidence, archive):
     archive.parent.mkdir(parents=True, exist_ok=True)
     with (
         archive.open("wb") as out,
-        zstandard.ZstdCompressor(19).stream_writer(out) as packed,
+        zstd.open(out, "wb", level=19) as packed,
         tarfile.open(fileobj=packed, mode="w|", format=tarfile.USTAR_FORMAT) as tar,
     ):
         for path in files:

@@ -20,8 +20,6 @@ DISTRIBUTION = "diskbench-fio"
 """The name of the installed package: pyproject.toml says why it is not `diskbench`."""
 EXTRA_OF = {
     "polars": "report",
-    "scipy": "report",
-    "tsdownsample": "report",
     "vl_convert": "report",
     "weasyprint": "pdf",
 }

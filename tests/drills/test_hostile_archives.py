@@ -7,9 +7,9 @@ import tarfile
 from pathlib import Path
 
 import pytest
-import zstandard
 
 from diskbench.errors import StoreUnavailable
+from diskbench.packed import pack
 from diskbench.store import example
 
 OUTPUT = Path(__file__).parents[1] / "cases/fio_output/v3.33-two-jobs.out"
@@ -41,7 +41,7 @@ def test_an_archive_that_reaches_outside_is_refused(tmp_path, kind):
     place = tmp_path / "place" / "evidence"
     place.parent.mkdir()
     with pytest.raises(StoreUnavailable, match="member"):
-        example._unpack(zstandard.compress(packed.getvalue()), place)
+        example._unpack(pack(packed.getvalue()), place)
     assert {path.name for path in tmp_path.iterdir()} == {"outside", "place"}
     assert list(place.parent.iterdir()) == []
     assert [path.name for path in outside.iterdir()] == ["victim"]

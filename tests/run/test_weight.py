@@ -9,8 +9,8 @@ import pytest
 from tests.rigs.cli import Cli, over_ssh
 from tests.rigs.counted_host import counted_host
 
-HEAVY = ("polars", "scipy", "vl_convert")
-"""Libraries of frames, statistics and pictures."""
+HEAVY = ("polars", "vl_convert")
+"""Libraries of frames and pictures."""
 MOST_MB = 250
 """What a run may take on its controller (docs/design.md#premises)."""
 MAIN = """

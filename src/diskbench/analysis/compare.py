@@ -1,16 +1,20 @@
 """Do two sets of replicates differ? (MR-9; docs/METHOD.md, "Do two differ?")"""
 
 import math
-import warnings
+from bisect import bisect_left, bisect_right
 from collections.abc import Hashable, Sequence
 from dataclasses import dataclass
 from statistics import median
+
+import numpy as np
 
 from diskbench.analysis.repeats import median_interval
 from diskbench.model.comparison import Compared, Finding, Interval
 
 LEAST_DIFFERENCE = 0.05
 FALSE_DISCOVERIES = 0.05
+_EXACT, _EXACT_TIED = 50, 13
+"""Up to so many ratios p is exact: without equal ones, and with some that are equal or 1."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,16 +73,28 @@ def independent_ratios(pairs: Sequence[Pair]) -> list[float]:
 
 
 def signed_rank(ratios: Sequence[float]) -> float:
-    """Return Wilcoxon's two-sided p of the logs of the ratios; 1 if all are 1."""
-    from scipy.stats import wilcoxon
+    """Return Wilcoxon's two-sided p of the logs of the ratios; 1 if all are 1.
 
+    Ratios of 1 are left out, and equal ones have their mean rank (Wilcoxon 1945; Pratt 1959). Where
+    it is not exact, p is of the normal distribution with the variance of these ranks. When it is
+    exact is SciPy 1.17's choice (scipy.stats.wilcoxon), with which it agrees."""
     # Rounded, so that figures and their reciprocals tie in the same way.
     logs = [round(math.log(ratio), 12) for ratio in ratios]
-    if not any(logs):
-        return 1.0
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # of ties: SciPy then takes the normal approximation
-        return float(wilcoxon(logs).pvalue)
+    sizes = sorted(abs(log) for log in logs if log)
+    # Twice the mean rank, which is whole.
+    ranks = {size: bisect_left(sizes, size) + bisect_right(sizes, size) + 1 for size in sizes}
+    total = sum(ranks[size] for size in sizes)
+    above = sum(ranks[log] for log in logs if log > 0)
+    if len(logs) <= (_EXACT if len(ranks) == len(logs) else _EXACT_TIED):
+        # How many of the 2^n choices of signs give each sum: at most 2^50, so they are exact.
+        ways = np.zeros(total + 1, dtype=np.int64)
+        ways[0] = 1
+        for size in sizes:
+            ways[ranks[size] :] += ways[: -ranks[size]]
+        extreme = int(ways[: min(above, total - above) + 1].sum())
+        return float(min(1.0, 2 * extreme / 2 ** len(sizes)))
+    deviation = math.sqrt(sum(ranks[size] ** 2 for size in sizes))
+    return math.erfc(abs(2 * above - total) / deviation / math.sqrt(2)) if sizes else 1.0
 
 
 def adjusted(p: Sequence[float]) -> list[float]:

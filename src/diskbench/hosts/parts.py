@@ -11,16 +11,15 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import IO
 
-import zstandard
-
 from diskbench.errors import ConnectionLost, EvidenceDamaged, LimitExceeded
 from diskbench.limits import TAR_READ_BYTES
+from diskbench.packed import ZstdError, unpacked
 from diskbench.ports import ByteSink
 from diskbench.units import format_bytes
 
 _BLOCK = 64 * 1024
-_WINDOW = 8 * 2**20
-"""The most that a decoder of zstd holds: the window of all levels up to 19 without --long."""
+_WINDOW_LOG = 23
+"""The most that a decoder of zstd holds, 8 MiB: the window of all levels to 19 without --long."""
 _GZIP = b"\x1f\x8b"
 _ZSTD = b"\x28\xb5\x2f\xfd"
 _PATTERN = ".part-*"
@@ -165,10 +164,7 @@ def _unpacked(path: Path, packed_by: str) -> Iterator[bytes]:
     with path.open("rb") as file:
         try:
             if packed_by == "zstd":
-                decoder = zstandard.ZstdDecompressor(max_window_size=_WINDOW)
-                with decoder.stream_reader(file, closefd=False) as reader:
-                    while block := reader.read(_BLOCK):
-                        yield block
+                yield from unpacked(file, window_log=_WINDOW_LOG)
             elif packed_by == "gzip":
                 inflate = zlib.decompressobj(wbits=16 + zlib.MAX_WBITS)
                 while not inflate.eof and (data := file.read(_BLOCK)):
@@ -179,5 +175,5 @@ def _unpacked(path: Path, packed_by: str) -> Iterator[bytes]:
             else:
                 while block := file.read(_BLOCK):
                     yield block
-        except (zlib.error, zstandard.ZstdError) as error:
+        except (zlib.error, ZstdError) as error:
             raise EvidenceDamaged(f"an archive does not unpack: {error}") from error

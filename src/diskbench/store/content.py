@@ -6,10 +6,9 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import IO
 
-import zstandard
-
 from diskbench.errors import EvidenceDamaged, LimitExceeded
 from diskbench.limits import EXPANSION, EXPANSION_FREE_BYTES, FILE_BYTES, PARSED_BYTES, RECORD_BYTES
+from diskbench.packed import ZstdError, pack, pack_file, unpack, unpacked
 from diskbench.ports import EvidenceStore
 from diskbench.store.manifest import FileRecord
 from diskbench.units import format_bytes
@@ -17,7 +16,6 @@ from diskbench.units import format_bytes
 Content = bytes | Path
 """The content of a file: bytes, or a local file that is streamed."""
 PACKED = ".zst"
-_LEVEL = 3
 _PIECE_BYTES = 2**20
 _RESTORE = "restore it from a copy of the store; the other runs are not affected"
 
@@ -35,12 +33,12 @@ def put_content(store: EvidenceStore, key: str, content: Content) -> None:
     if not key.endswith(PACKED):
         store.put(key, content)
     elif isinstance(content, bytes):
-        store.put(key, _compressor().compress(content))
+        store.put(key, pack(content))
     else:
         with tempfile.TemporaryDirectory(prefix="diskbench-zstd-") as directory:
             packed = Path(directory, "packed")
             with content.open("rb") as source, packed.open("wb") as target:
-                _compressor().copy_stream(source, target, size=content.stat().st_size)
+                pack_file(source, target, content.stat().st_size)
             store.put(key, packed)
 
 
@@ -64,12 +62,10 @@ def read_file(
     if file.key.endswith(PACKED):
         _check_ratio(len(data), file.bytes, place)
         try:
-            if zstandard.frame_content_size(data) > file.bytes:
-                raise _too_large(place, file.bytes)
-            data = zstandard.ZstdDecompressor().decompress(
-                data, max_output_size=max(file.bytes, 1), allow_extra_data=False
-            )
-        except zstandard.ZstdError as error:
+            data = unpack(data, file.bytes)
+        except OverflowError:
+            raise _too_large(place, file.bytes) from None
+        except ZstdError as error:
             raise EvidenceDamaged(f"evidence {place} cannot be decompressed: {error}") from error
     if hashlib.sha256(data).hexdigest() != file.sha256:
         raise _differs(store, place, name)
@@ -117,20 +113,16 @@ def _pieces(file_on_disk: IO[bytes], place: str, file: FileRecord) -> Iterator[b
     packed = file_on_disk.seek(0, 2)
     file_on_disk.seek(0)
     _check_ratio(packed, file.bytes, place)
-    total, reader = 0, file_on_disk
-    if file.key.endswith(PACKED):
-        reader = zstandard.ZstdDecompressor().stream_reader(file_on_disk, read_across_frames=True)
-    while True:
-        try:
-            piece = reader.read(_PIECE_BYTES)
-        except zstandard.ZstdError as error:
-            raise EvidenceDamaged(f"evidence {place} cannot be decompressed: {error}") from error
-        if not piece:
-            return
-        total += len(piece)
-        if total > min(file.bytes, FILE_BYTES):
-            raise _too_large(place, file.bytes)
-        yield piece
+    pieces = iter(lambda: file_on_disk.read(_PIECE_BYTES), b"")
+    total = 0
+    try:
+        for piece in unpacked(file_on_disk) if file.key.endswith(PACKED) else pieces:
+            total += len(piece)
+            if total > min(file.bytes, FILE_BYTES):
+                raise _too_large(place, file.bytes)
+            yield piece
+    except ZstdError as error:
+        raise EvidenceDamaged(f"evidence {place} cannot be decompressed: {error}") from error
 
 
 def _check_ratio(packed: int, size: int, place: str) -> None:
@@ -140,10 +132,6 @@ def _check_ratio(packed: int, size: int, place: str) -> None:
             f"{format_bytes(size)}, more than {EXPANSION:,} times as much",
             advice=_RESTORE,
         )
-
-
-def _compressor() -> zstandard.ZstdCompressor:
-    return zstandard.ZstdCompressor(level=_LEVEL, write_checksum=True)
 
 
 def _too_large(place: str, size: int) -> EvidenceDamaged:

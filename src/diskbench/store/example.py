@@ -15,6 +15,7 @@ from pathlib import Path, PurePosixPath
 from platformdirs import user_cache_path
 
 from diskbench.errors import StoreUnavailable
+from diskbench.packed import unpacked
 from diskbench.store.database import open_database
 from diskbench.store.evidence import open_evidence
 from diskbench.store.rebuild import rebuild
@@ -56,12 +57,10 @@ def example_data(directory: Path | None = None) -> ExampleData:
 
 def _unpack(packed: bytes, evidence: Path) -> None:
     """Unpack atomically, by renaming a directory; of several processes the first one wins."""
-    import zstandard
-
     with tempfile.TemporaryDirectory(dir=evidence.parent, prefix=".unpacking-") as scratch:
         made = Path(scratch) / "evidence"
-        unpacked = zstandard.ZstdDecompressor().stream_reader(io.BytesIO(packed)).read()
-        with tarfile.open(fileobj=io.BytesIO(unpacked)) as tar:
+        plain = b"".join(unpacked(io.BytesIO(packed)))
+        with tarfile.open(fileobj=io.BytesIO(plain)) as tar:
             for member in tar:
                 _write_member(tar, member, made)
         try:

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 
 from diskbench.errors import FioOutputUnreadable
 from diskbench.fio.logs import Layout, LogKind, LogName, layout, log_name
+from diskbench.packed import ZstdError, unpacked
 
 if TYPE_CHECKING:
     import duckdb
@@ -80,12 +81,15 @@ def _head(path: Path) -> bytes:
     if path.suffix != ".zst":
         with path.open("rb") as file:
             return file.read(_HEAD_BYTES)
-    import zstandard
-
-    with path.open("rb") as file, zstandard.ZstdDecompressor().stream_reader(file) as reader:
+    head = b""
+    with path.open("rb") as file:
         try:
-            return reader.read(_HEAD_BYTES)
-        except zstandard.ZstdError as error:
+            for block in unpacked(file):
+                head += block
+                if len(head) >= _HEAD_BYTES:
+                    break
+            return head[:_HEAD_BYTES]
+        except ZstdError as error:
             raise FioOutputUnreadable(
                 f"{path.name}: not zstd, or damaged: {error}",
                 advice="compare it with the checksum in manifest.json",

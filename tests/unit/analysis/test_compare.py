@@ -1,9 +1,10 @@
 import math
+import warnings
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
-from scipy.stats import false_discovery_control
+from scipy.stats import false_discovery_control, wilcoxon
 
 from diskbench.analysis import compare
 from diskbench.model.comparison import Compared, Interval, Replicated
@@ -132,3 +133,24 @@ def test_a_ratio_that_is_not_that_of_the_medians_or_has_no_interval_says_what_it
     )
     assert "20 % more IOPS than A in the median pair" in said("differs", 1.2, 1.1, 1.3, median=1.4)
     assert said("too few", 1.2, median=1.4).startswith("B/A is 1.20 in the median pair; no")
+
+
+EQUAL = st.lists(st.sampled_from([0.5, 0.8, 0.9, 1.0, 1.1, 1.25, 2.0]), min_size=14, max_size=60)
+DIFFERENT = st.lists(st.floats(0.01, 100), min_size=1, max_size=60, unique=True)
+
+
+@settings(deadline=None, max_examples=60)
+@given(EQUAL | DIFFERENT.filter(lambda ratios: 1.0 not in ratios))
+@example([1.0])
+@example([0.8, 0.8, 0.9, 1.0, 1.1, 1.25, 2.0, 2.0])
+@example([0.5, 0.5, 0.5, 0.5, 0.5, 0.5])
+@example([1.0, *(1.01**i for i in range(1, 13))])
+@example([1.0, *(1.01**i for i in range(1, 14))])
+@example([1.01**i for i in range(1, 51)])
+@example([1.01**i for i in range(1, 52)])
+def test_the_signed_rank_is_that_of_scipy(ratios):
+    logs = [round(math.log(ratio), 12) for ratio in ratios]
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        expected = float(wilcoxon(logs).pvalue) if any(logs) else 1.0
+    assert compare.signed_rank(ratios) == pytest.approx(expected, rel=1e-12, abs=0)

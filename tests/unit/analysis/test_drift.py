@@ -7,8 +7,9 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from scipy.special import stdtr, stdtrit
 
-from diskbench.analysis.drift import LEAST_HISTORY, LEVEL, drift, fall_of
+from diskbench.analysis.drift import LEAST_HISTORY, LEVEL, _least_t, chance, drift, fall_of
 
 
 def noisy(levels, cov=0.02, seed=0):
@@ -87,3 +88,10 @@ def test_whatever_falls_below_half_is_found_at_its_run(high, low):
     assert found.after < LEVEL * found.before
     # a deeper fall within the low part may be the sharper one
     assert found.at >= len(high)
+
+
+@pytest.mark.parametrize("free", range(4, 99))
+def test_the_chance_of_a_step_is_that_of_scipy(free):
+    for t in (0.0, *np.geomspace(1e-3, 1e6, 60)):
+        assert chance(t, free) == pytest.approx(2 * stdtr(free, -t), rel=1e-11, abs=1e-300)
+    assert _least_t(free) == pytest.approx(-stdtrit(free, 0.0005), rel=1e-12)

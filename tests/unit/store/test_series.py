@@ -5,12 +5,12 @@ import statistics
 import subprocess
 
 import pytest
-import zstandard
 from tests.unit.store.conftest import histogram_line, parquet_rows, series_rows
 
 from diskbench.analysis.phases import step_phases
 from diskbench.errors import FioOutputUnreadable
 from diskbench.fio.reported import Total
+from diskbench.packed import pack
 from diskbench.store.series import write_series
 
 
@@ -162,7 +162,7 @@ def test_histograms_of_jobs_are_summed_before_a_quantile_is_taken(tmp_path, coar
 
 def test_compressed_logs_are_read_as_they_are_and_none_at_all_are_an_empty_series(tmp_path):
     text = lines([(i, 200, 0, 4096) for i in range(1000)]).encode()
-    packed = zstandard.ZstdCompressor().compress(text)
+    packed = pack(text)
     plain = series_rows(tmp_path, {"x_lat.1.log": text})
     assert series_rows(tmp_path, {"x_lat.1.log.zst": packed}) == plain
     assert series_rows(tmp_path, {}) == []

@@ -1,23 +1,20 @@
 """The login by Google's own chain of credentials, and all calls to Compute Engine: errors
 translated, throttled calls repeated, accepted changes awaited; with the timeouts for Google Cloud.
-Requests and answers are mappings in the form of the REST reference; each is converted to the SDK's
-message, so a misspelt field is found unsent.
-
-`client.insert(…).result()` of the SDK polls the operation at the public service, whatever the
-endpoint is, and sends the credentials there. So only its `_unary` calls are used.
+Requests and answers are mappings in the form of the REST reference. `api.yaml` has the path of each
+call, so google-auth and requests do, without the package of a class for each message.
 """
 
 from __future__ import annotations
 
 import json
 import os
-import re
 import threading
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from functools import cached_property
 from pathlib import Path
-from typing import Any
-from urllib.parse import urlsplit
+from typing import Any, TypeVar
+from urllib.parse import quote, urlsplit
 
 from diskbench.errors import AccessDenied, Throttled
 from diskbench.extras import missing
@@ -32,16 +29,19 @@ from diskbench.yaml_lines import packaged
 UNIVERSE = "googleapis.com"
 SCOPE = "https://www.googleapis.com/auth/compute"
 """The only OAuth scope requested: to view and manage Compute Engine."""
+T = TypeVar("T")
 PROJECT_VARIABLE = "GOOGLE_CLOUD_PROJECT"
 KEY_FILE_VARIABLE = "GOOGLE_APPLICATION_CREDENTIALS"
+MTLS_VARIABLE = "GOOGLE_API_USE_MTLS_ENDPOINT"
+"""`always`, `never`, or `auto`: where a client has a certificate (google.aip.dev/auth/4114)."""
 
 
 @dataclass(frozen=True)
 class Login:
     """Credentials and their endpoint. `endpoint` is None for Google's own, `universe` the domain
     of the credentials' cloud; `emulated` marks an endpoint that is not Google's. Threads may
-    share it: a client's transport is a session of requests with a pool of connections, which Google
-    calls safe to share between threads (googleapis/python-bigquery, docs/index.rst, 2020)."""
+    share it: a session of requests has a pool of connections, and Google calls it safe to share
+    between threads (googleapis/python-bigquery, docs/index.rst, 2020)."""
 
     project: str
     endpoint: str | None
@@ -49,31 +49,34 @@ class Login:
     emulated: bool
     credentials: Any = field(repr=False)
     refused: threading.Event = field(default_factory=threading.Event, repr=False, compare=False)
-    _clients: dict[str, Any] = field(default_factory=dict, repr=False, compare=False)
-    _lock: threading.Lock = field(default_factory=threading.Lock, repr=False, compare=False)
 
-    def client(self, collection: str) -> Any:  # noqa: ANN401 - the SDK has no common class
-        """One client per collection."""
-        with self._lock:
-            if collection not in self._clients:
-                from google.api_core.client_options import ClientOptions
-                from google.cloud import compute_v1
+    @cached_property
+    def session(self) -> Any:  # noqa: ANN401 - an AuthorizedSession
+        """The connections to Compute Engine. A service account signs its tokens itself, and a
+        client's certificate is used where the environment names one, as by Google's own clients."""
+        from google.auth.transport.requests import AuthorizedSession
 
-                made = getattr(compute_v1, f"{_name(collection)}Client")
-                client = self._clients[collection] = made(
-                    credentials=self.credentials,
-                    client_options=ClientOptions(
-                        api_endpoint=self.endpoint, universe_domain=self.universe
-                    ),
-                )
-                record(client.transport._session)  # noqa: SLF001 - the SDK has no hook of its own
-            return self._clients[collection]
+        login = self.credentials
+        if hasattr(login, "with_always_use_jwt_access"):
+            login = login.with_always_use_jwt_access(always_use_jwt_access=True)
+        session: Any = AuthorizedSession(login, default_host=f"compute.{UNIVERSE}")  # type: ignore[no-untyped-call]
+        session.configure_mtls_channel()
+        record(session)
+        return session
+
+    @property
+    def url(self) -> str:
+        """The endpoint that is called."""
+        if self.endpoint is not None:
+            return self.endpoint.rstrip("/")
+        asked = os.environ.get(MTLS_VARIABLE, "auto").lower()
+        mutual = asked == "always" or (asked == "auto" and self.session.is_mtls)
+        return f"https://compute.{'mtls.' if mutual else ''}{self.universe}"
 
     def close(self) -> None:
-        """Close the connections of all clients."""
-        with self._lock:
-            for client in self._clients.values():
-                client.transport.close()
+        """Close the connections."""
+        if "session" in self.__dict__:
+            self.session.close()
 
 
 def log_in(project: str | None, endpoint: str | None) -> Login:
@@ -159,7 +162,10 @@ class GceTiming(CloudTiming):
 Item = dict[str, Any]
 API = packaged("diskbench.providers.gcp", "api.yaml")
 """What Google's APIs call things."""
-_CHANGES = frozenset({"insert", "delete", "attachDisk", "detachDisk", "setDiskAutoDelete"})
+_PATHS: dict[str, str] = API["paths"]
+_VERBS = dict.fromkeys(("get", "list", "aggregatedList", "getFromFamily"), "GET") | {
+    "delete": "DELETE"
+}
 
 
 @dataclass(frozen=True)
@@ -188,8 +194,8 @@ class Compute:
 
         Every request is idempotent, by a requestId or by nature. Raises diskbench's errors.
         """
-        answer: Item = self._repeated(collection, method, request, _mapping)
-        return answer
+        action = f"compute.{collection}.{method}"
+        return self._repeated(action, lambda: self._sent(collection, method, request or {}))
 
     def found(
         self, collection: str, request: Item | None = None, *, method: str = "get"
@@ -216,36 +222,44 @@ class Compute:
             for item in scoped.get(holds or collection, [])
         ]
 
-    def _repeated(
-        self, collection: str, method: str, request: Item | None, read: Callable[[Any], Any]
-    ) -> Any:  # noqa: ANN401 - what `read` makes of the SDK's answer
-        def once() -> Any:  # noqa: ANN401 - as above
-            from google.cloud import compute_v1
-
-            kind = _name(collection)
-            owner = kind if method in {"list", "aggregatedList"} else kind.removesuffix("s")
-            form = getattr(compute_v1, f"{_name(method)}{owner}Request")
-            # An unknown field is a programming error.
-            message = form.from_json(json.dumps({"project": self.project, **(request or {})}))
-            name = re.sub("([A-Z])", lambda letter: f"_{letter[1].lower()}", method)
-            name += "_unary" if method in _CHANGES else ""
+    def _repeated(self, action: str, send: Callable[[], T]) -> T:
+        def once() -> T:
             try:
-                send = getattr(self.login.client(collection), name)
-                return read(send(request=message, retry=None, timeout=self.timing.call_s))
+                return send()
             except Exception as error:  # noqa: BLE001 - `translate` raises what is a fault of ours
-                translated = translate(error, f"compute.{collection}.{method}")
+                translated = translate(error, action)
                 if isinstance(translated, AccessDenied):
                     self.login.refused.set()
                 raise translated from translated.__cause__ or error
 
         return repeated(once, self.timing, self.watch)
 
+    def _sent(self, collection: str, method: str, request: Item) -> Item:
+        """The answer to one request. Raises as requests and google-auth do, and ValueError where it
+        is no answer of Google's."""
+        named = {"project": self.project, **request}
+        verb, path, query, body = parts_of(f"{collection}.{method}", named)
+        url = f"{self.login.url}/compute/v1/{path}"
+        answer = self.login.session.request(
+            verb, url, params=query, json=body, timeout=self.timing.call_s
+        )
+        answer.raise_for_status()
+        match json.loads(answer.content):
+            case dict(told):
+                return told
+            case other:
+                raise ValueError(f"{type(other).__name__} instead of an object")
+
     def _pages(self, collection: str, method: str, request: Item | None) -> list[Item]:
         """The pages of a listing. Raises Throttled for an incomplete one."""
+        action = f"compute.{collection}.{method}"
 
-        def read(pager: Any) -> list[Item]:  # noqa: ANN401 - as in `_repeated`
-            pages, lacking = [_mapping(page) for page in pager.pages], list[str]()
-            for page in pages:
+        def read() -> list[Item]:
+            pages, token, lacking = list[Item](), Item(), list[str]()
+            while token or not pages:
+                page = self._sent(collection, method, {**(request or {}), **token})
+                pages.append(page)
+                token = {"pageToken": page["nextPageToken"]} if page.get("nextPageToken") else {}
                 lacking += page.get("unreachables", [])
                 items = page.get("items", {})
                 for name, scoped in items.items() if isinstance(items, dict) else ():
@@ -253,13 +267,28 @@ class Compute:
                         lacking.append(name)
             if lacking:
                 raise Throttled(
-                    f"compute.{collection}.{method} has no data about {', '.join(lacking)}",
+                    f"{action} has no data about {', '.join(lacking)}",
                     look_at="look at status.cloud.google.com",
                 )
             return pages
 
-        pages: list[Item] = self._repeated(collection, method, request, read)
-        return pages
+        return self._repeated(action, read)
+
+
+def parts_of(call: str, request: Item) -> tuple[str, str, dict[str, str], Item | None]:
+    """The verb of a call (`disks.insert`), its path below the API's version, its query and its
+    body, which is the field with a resource's name (`diskResource`): pure. Raises KeyError for an
+    unknown call, and without a name of the path."""
+    template = f"projects/{{project}}/{_PATHS[call]}".rstrip("/")
+    body = next((part for name, part in request.items() if name.endswith("Resource")), None)
+    plain = {
+        name: str(part).lower() if isinstance(part, bool) else str(part)
+        for name, part in request.items()
+        if not name.endswith("Resource")
+    }
+    path = template.format_map({name: quote(part, safe=":") for name, part in plain.items()})
+    query = {name: part for name, part in plain.items() if f"{{{name}}}" not in template}
+    return _VERBS.get(call.partition(".")[2], "POST"), path, query, body
 
 
 class GcpSessions(Sessions[Login]):
@@ -272,7 +301,7 @@ class GcpSessions(Sessions[Login]):
         no project is known.
         """
         try:
-            from google.cloud import compute_v1  # noqa: F401 - only whether it is there
+            import google.auth.transport.requests  # noqa: F401 - only whether it is there
         except ImportError as error:
             raise missing(
                 "gcp", "--provider gcp needs the Google Cloud SDK for Python", field="provider"
@@ -304,17 +333,6 @@ def record(session: Any) -> None:  # noqa: ANN401 - a requests.Session
         )
 
     session.hooks["response"].append(keep)
-
-
-def _mapping(message: Any) -> Item:  # noqa: ANN401 - proto-plus messages
-    how = {"use_integers_for_enums": False, "always_print_fields_with_no_presence": False}
-    mapping: Item = json.loads(type(message).to_json(message, **how))
-    return mapping
-
-
-def _name(collection: str) -> str:
-    """The SDK's name of a collection of the API: `GlobalOperations`."""
-    return collection[0].upper() + collection[1:]
 
 
 def change(

@@ -67,28 +67,38 @@ def maintenance_needed(error: DiskbenchError) -> str | None:
 
 
 def translate(error: Exception, action: str) -> DiskbenchError:
-    """The diskbench error for an error of the SDK; `action` is the permission of the call
-    (`compute.instances.insert`). An exception that reports a programming error is returned
+    """The diskbench error for an error of requests or google-auth; `action` is the permission of
+    the call (`compute.instances.insert`). An exception that reports a programming error is raised
     unchanged."""
-    from google.api_core.exceptions import GoogleAPICallError
     from google.auth.exceptions import GoogleAuthError, TransportError
-    from google.protobuf.json_format import ParseError
-    from requests.exceptions import RequestException
+    from requests.exceptions import HTTPError, RequestException
 
-    if isinstance(error, GoogleAPICallError):
-        details = [one for one in error.errors or () if isinstance(one, dict)]
-        first: dict[str, Any] = details[0] if details else {}
-        message = str(first.get("message") or error.message or error)
-        return of_reason(str(first.get("reason", "")), message, action, status=int(error.code or 0))
+    if isinstance(error, HTTPError) and error.response is not None:
+        reason, message = _told(error.response)
+        return of_reason(reason, message, action, status=error.response.status_code)
     if isinstance(error, TransportError):
         return _no_answer("the login", str(error))
     if isinstance(error, GoogleAuthError):
         return AccessDenied(f"Google does not accept the credentials: {error}", advice=LOG_IN)
     if isinstance(error, RequestException | OSError):
         return _no_answer(action, str(error))
-    if isinstance(error, ParseError | ValueError):
+    if isinstance(error, ValueError):
         return _no_answer(action, f"it is not an answer of Google's: {error}")
     raise error
+
+
+def _told(answer: Any) -> tuple[str, str]:  # noqa: ANN401 - a response of requests'
+    """Reason and message of an answer that refuses."""
+    try:
+        told = answer.json()["error"]
+    except (ValueError, LookupError, TypeError):
+        told = None
+    if not isinstance(told, dict):
+        told = {"message": answer.text or "unknown error"}
+    first = next((one for one in told.get("errors") or () if isinstance(one, dict)), {})
+    called = f"{answer.request.method} {answer.request.url}: "
+    message = first.get("message") or called + str(told.get("message", "unknown error"))
+    return str(first.get("reason", "")), str(message)
 
 
 def of_operation(operation: dict[str, Any], action: str) -> DiskbenchError | None:

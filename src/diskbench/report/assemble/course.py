@@ -184,15 +184,16 @@ def kept(values: Floats, n_out: int = MOST_POINTS) -> NDArray[np.int64]:
     Of each of n_out / 2 equal parts the lowest and the highest are kept: one second of a day that
     fell or rose is seen. NaN marks a second without data, which a thinned series lacks.
     """
-    from tsdownsample import MinMaxDownsampler
-
     known = np.flatnonzero(~np.isnan(values))
     if known.size <= n_out:
         return known
-    sampler = MinMaxDownsampler()  # type: ignore[no-untyped-call]
-    room = (n_out - 2) // 2 * 2  # a lowest and a highest of each part
-    inside = sampler.downsample(np.ascontiguousarray(values[known]), n_out=room)
-    return np.asarray(known[np.union1d(inside.astype(np.int64), [0, known.size - 1])])
+    parts = (n_out - 2) // 2
+    ends = (np.arange(1, parts + 1) * ((known.size - 1) / parts)).astype(np.int64) + 1
+    found = {0, known.size - 1}
+    for start, part in zip([0, *ends], np.split(values[known], ends), strict=True):
+        if part.size:
+            found |= {start + int(part.argmin()), start + int(part.argmax())}
+    return np.asarray(known[sorted(found)])
 
 
 def stalled(values: Floats) -> NDArray[np.bool_]:

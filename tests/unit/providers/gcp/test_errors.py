@@ -5,9 +5,10 @@ Reasons of answers: Google, "Standard error responses" of its JSON APIs (global 
 of Compute Engine's reference. Codes of operations: Compute Engine, "Troubleshoot resource errors",
 and google.rpc.Code, which newer services use."""
 
+import json
+
 import pytest
 import requests as http
-from google.api_core import exceptions as sdk
 from google.auth import exceptions as login
 from tests.rigs.error_codes import published, table
 from tests.rigs.golden import Golden
@@ -20,9 +21,16 @@ ACTION = "compute.instances.insert"
 TABLE = "error-codes-gcp.txt"
 
 
-def refused(status: int, reason: str, message: str = "no") -> sdk.GoogleAPICallError:
+def answered(status: int, body: str) -> http.HTTPError:
+    answer = http.Response()
+    answer.status_code, answer._content = status, body.encode()
+    answer.request = http.Request("GET", "https://compute.invalid/v1").prepare()
+    return http.HTTPError(response=answer)
+
+
+def refused(status: int, reason: str, message: str = "no") -> http.HTTPError:
     told = [{"reason": reason, "message": message, "domain": "global"}]
-    return sdk.from_http_status(status, message, errors=told)
+    return answered(status, json.dumps({"error": {"message": message, "errors": told}}))
 
 
 ORG = 'Operation denied by custom org policies: ["customConstraints/custom.'
@@ -72,6 +80,22 @@ def test_of_several_errors_all_are_told_and_the_one_with_a_class_counts() -> Non
     operation = {"httpErrorStatusCode": 503, "httpErrorMessage": "SERVICE UNAVAILABLE"}
     assert isinstance(of_operation(operation, ACTION), Throttled)
     assert of_operation({"status": "DONE"}, ACTION) is None
+
+
+@pytest.mark.parametrize(
+    ("body", "told"),
+    [
+        ('{"error": {"message": "odd"}}', "odd"),
+        ('{"error": {"errors": [1]}}', "unknown error"),
+        ('{"error": "odd"}', '{"error": "odd"}'),
+        ("[]", "[]"),
+        ("<html>", "<html>"),
+        ("", "unknown error"),
+    ],
+)
+def test_a_refusal_that_is_not_in_googles_form_is_told_with_what_was_asked(body, told) -> None:
+    error = translate(answered(400, body), ACTION)
+    assert f"GET https://compute.invalid/v1: {told}" in error.message
 
 
 BY_THE_REST = {

@@ -2,20 +2,21 @@
 
 import functools
 import json
+import re
 from dataclasses import dataclass
 from typing import Any
 
 import pytest
-from emulators.gcp.discovery import Method, methods
+from emulators.gcp.discovery import Method, match, methods
 from emulators.gcp.labels import checked
-from emulators.gcp.schema import body_problems
+from emulators.gcp.schema import body_problems, request_problems
 from tests.rigs.golden import PLACE, Golden
 
 from diskbench.model.options import RentSpec
 from diskbench.model.rental import Claim
 from diskbench.providers.gcp import disk_request as wanted
 from diskbench.providers.gcp import requests
-from diskbench.providers.gcp.client import GceTiming
+from diskbench.providers.gcp.client import API, GceTiming, parts_of
 from diskbench.providers.gcp.provision import run_s
 from diskbench.providers.gcp.requests import GUEST_GRACE_S, GcpOrder
 from diskbench.providers.keys import LeaseKeys
@@ -114,8 +115,21 @@ def test_no_file_is_left_of_a_request_that_is_gone() -> None:
 @pytest.mark.parametrize("name", CASES)
 def test_googles_description_of_the_service_accepts_a_request(name: str) -> None:
     collection, verb, request = CASES[name]
-    body = next((value for key, value in request.items() if key.endswith("Resource")), None)
-    assert body_problems(method(f"{collection}.{verb}"), body) == []
+    call = f"{collection}.{verb}"
+    _, path, query, body = parts_of(call, {"project": "my-project", **request})
+    found = method(call)
+    in_path = found.pattern.fullmatch(f"/compute/v1/{path}").groupdict()
+    assert request_problems(found, in_path, query) + body_problems(found, body) == []
+
+
+@pytest.mark.slow
+def test_each_call_goes_where_googles_description_of_the_service_has_it() -> None:
+    for call, path in API["paths"].items():
+        names = [one for one in re.findall(r"{(\w+)}", path) if one != "project"]
+        request = {"project": "my-project", **dict.fromkeys(names, "us-east1")}
+        verb, sent, query, body = parts_of(call, request)
+        found, in_path = match(verb, f"/compute/v1/{sent}")
+        assert (found.name, in_path, query, body) == (call, request, {}, None)
 
 
 @pytest.mark.slow

@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 from hypothesis.extra import numpy as arrays
 from tests.unit.report.inside import expectation, series
 from tests.unit.report.made import plan, step
+from tsdownsample import MinMaxDownsampler
 
 from diskbench.model.expectation import CreditRange, PlanExpectation, StepExpectation
 from diskbench.model.spec import Loop
@@ -133,6 +134,14 @@ def test_a_series_of_nothing_but_stalls_is_drawn_and_a_short_one_left_as_it_is()
     assert kept(np.zeros(5000), 100).size <= 100
     assert kept(np.full(5000, np.nan), 100).size == 0
     assert kept(np.array([3.0, 1.0, 2.0]), 600).tolist() == [0, 1, 2]
+
+
+@pytest.mark.parametrize("size", [601, 602, 1199, 5000, 86_400])
+@pytest.mark.parametrize("levels", [2, 10_000])
+def test_the_extremes_of_each_part_are_those_of_tsdownsample(size, levels):
+    values = np.random.default_rng(size).integers(0, levels, size).astype(float)
+    theirs = MinMaxDownsampler().downsample(values, n_out=598)
+    assert set(kept(values).tolist()) == {0, *theirs.tolist(), size - 1}
 
 
 @settings(deadline=None, max_examples=30)

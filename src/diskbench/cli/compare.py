@@ -33,7 +33,7 @@ def compare(
         bool, option("--published", "Compare with figures that others published of the same disk.")
     ] = False,
     alone: Annotated[
-        bool, option("--alone", "Take these runs only, without the other runs of their trials.")
+        bool, option("--alone", "Only these runs, without the other runs of their trials.")
     ] = False,
     include_emulated: Annotated[
         bool,

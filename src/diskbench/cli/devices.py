@@ -26,7 +26,7 @@ def devices(
     ] = False,
     output: TableOrJson = "table",
 ) -> None:
-    """List the disks of a machine: the identity to give to --destroy-data, or why one is refused.
+    """List the disks of a machine, each with its identity for --destroy-data, or why it is refused.
 
     Writes nothing. Needs root on that machine, to read signatures and to see what uses a disk. JSON
     lists loop devices, too.

@@ -128,7 +128,7 @@ def from_load(
     device: Annotated[str | None, option("NAME", "Which device of the recorded load.")] = None,
     block: Annotated[str | None, option("SIZE", "Block size, if the file has none.")] = None,
 ) -> None:
-    """Print a profile that repeats the percentiles of a recorded load, a step for each."""
+    """Print a profile that repeats a recorded load, with a step for each percentile."""
     typer.echo(load_profile(load_of(file, device, block), file.name), nl=False)
 
 

@@ -26,8 +26,7 @@ def regressions(
         list[str] | None,
         option(
             "FACT",
-            "Count machines of one time together even if this fact differs; `all` ignores every "
-            "fact.",
+            "Pool the machines of one time even if this fact differs; `all` ignores every fact.",
         ),
     ] = None,
     notify: Annotated[
@@ -44,8 +43,8 @@ def regressions(
 ) -> None:
     """Find when the figures of a repeated measurement changed, and by how much.
 
-    Each matrix of a schedule, and each single run, is one point in time. A change needs three
-    points at the new level and 5 %.
+    Each matrix of a schedule, and each single run, is one point in time. A change counts if it
+    is at least 5 % and three points have the new level.
     """
     engine = database(database_url)
     filters = chosen(engine, asked)

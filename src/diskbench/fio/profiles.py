@@ -7,15 +7,16 @@ a value holds no character that could begin another option.
 """
 
 import hashlib
+import json
 import math
 import re
 from collections.abc import Container, Mapping
 from difflib import get_close_matches
-from functools import cache
+from functools import cache, cached_property
 from pathlib import Path
 from typing import Any, Final, Literal, Self
 
-from pydantic import Field, ValidationError, field_serializer, model_validator
+from pydantic import Field, ValidationError, computed_field, field_serializer, model_validator
 
 from diskbench.errors import InvalidValue, ProfileError, UnknownName
 from diskbench.fio.guard import settable
@@ -104,8 +105,7 @@ class Profile(Frozen):
     lines, and what the file itself says (`_OF_FILE`).
 
     `roles` maps a section name to what its step is for. `template` is the job file without the
-    front matter, and `is_template` False for a plain fio job file. `digest` is the SHA-256 of the
-    whole text, front matter included.
+    front matter, and `is_template` False for a plain fio job file.
     """
 
     name: str
@@ -125,7 +125,16 @@ class Profile(Frozen):
     template: str
     is_template: bool = True
     first_line: int = 1
-    digest: str
+
+    @computed_field
+    @cached_property
+    def digest(self) -> str:
+        """The SHA-256 of all that decides what runs: rewording a profile begins no new history."""
+        decisive = self.model_dump(mode="json", exclude=_WORDS, exclude_defaults=True)
+        for parameter in decisive.get("parameters", ()):
+            del parameter["help"]
+        text = json.dumps(decisive, sort_keys=True) if self.is_template else self.template
+        return hashlib.sha256(text.encode()).hexdigest()
 
     @model_validator(mode="before")
     @classmethod
@@ -152,8 +161,9 @@ class Profile(Frozen):
         return [n for n, p in self.parameters.items() if p.default is None and n not in given]
 
 
-_OF_FILE: Final = frozenset({"name", "template", "is_template", "first_line", "digest"})
+_OF_FILE: Final = frozenset({"name", "template", "is_template", "first_line"})
 """Fields of a profile that front matter may not give."""
+_WORDS: Final = {"name", "title", "question", "source", "notes", "first_line", "digest"}
 
 
 def shipped_names() -> tuple[str, ...]:
@@ -179,7 +189,6 @@ def shipped_digests() -> frozenset[str]:
 
 def parse_profile(text: str, *, name: str) -> Profile:
     """The profile in `text`. Raises ProfileError naming every mistake in its front matter."""
-    digest = hashlib.sha256(text.encode()).hexdigest()
     matter, body, first_line = _split(text, name)
     if matter is None:
         return Profile(
@@ -189,13 +198,13 @@ def parse_profile(text: str, *, name: str) -> Profile:
                 variable: Parameter(name=variable, default=None, help="a variable of the job file")
                 for variable in variables(text)
             },
-            template=text, is_template=False, digest=digest,
+            template=text, is_template=False,
         )  # fmt: skip
     data = _front_matter(matter, name)
     wrong = ""
     if isinstance(data, dict):
         wrong = "; ".join(f"{field}: there is no such field" for field in data if field in _OF_FILE)
-        data |= {"name": name, "template": body, "first_line": first_line, "digest": digest}
+        data |= {"name": name, "template": body, "first_line": first_line}
     try:
         profile = Profile.model_validate(data)
     except ValidationError as error:

@@ -33,6 +33,10 @@ _METRICS: dict[Metric, str] = {
     "p99_9_ns": "p99.9",
 }  # fmt: skip
 _SIGNS: dict[Finding, str] = {"noise": "~", "too few": "?", "alike": "="}
+_OF_PAIRS = (
+    "change = from the median of A to that of B; in pairs = the median of the changes within pairs "
+    "measured together, which decides: interval and p are for it"
+)
 _SIGN_WORDS = {
     "~": "may be chance",
     "=": "alike within 5 %",
@@ -67,6 +71,9 @@ def compare_lines(
                 yield from wrapped("    A  ", replicated_text(line.a, show), width)
                 yield from wrapped("    B  ", replicated_text(line.b, show), width)
                 yield from wrapped("    = ", line.sentence, width)
+    if any(map(_differs_in_pairs, comparison.compared)):
+        yield ""
+        yield from wrapped("", _OF_PAIRS, width)
     if signs:
         yield ""
         yield "   ".join(f"{sign} {_SIGN_WORDS[sign]}" for sign in _SIGN_WORDS if sign in signs)
@@ -84,6 +91,10 @@ def compare_lines(
         yield from wrapped("  ", f"{unmatched.block}: {unmatched.why}", width)
 
 
+def _differs_in_pairs(line: Compared) -> bool:
+    return percent(line.ratio) != percent(line.of_medians)
+
+
 def _table(lines: Sequence[Compared], width: int) -> Iterator[str]:
     """A row for each figure of each step: both sides and their change; where the median of the
     pairs' changes is another, that too; its interval, and p."""
@@ -92,7 +103,7 @@ def _table(lines: Sequence[Compared], width: int) -> Iterator[str]:
     if len(counts) == 1:
         ((n, blocks),) = counts
         head = f"95 %, {counted(n, 'block')}" if blocks else f"95 %, n = {n}"
-    of_pairs = any(percent(line.ratio) != percent(line.of_medians) for line in lines)
+    of_pairs = any(map(_differs_in_pairs, lines))
     between = ("in pairs",) if of_pairs else ()
     rows: list[tuple[str, ...]] = [("step", "", "A", "B", "change", *between, head, "p")]
     before = None
@@ -253,7 +264,7 @@ def replicate_lines(replicates: Replicates, *, width: int = 80) -> Iterator[str]
     if replicates.flagged or replicates.left_out:
         yield ""
     for flagged in replicates.flagged:
-        of = f"{short(flagged.trial_id)} was on a machine whose canary differs from the others: "
+        of = f"the machine of {short(flagged.trial_id)} differs from the others in the CPU check: "
         yield from wrapped("! ", of + "; ".join(flagged.why), width)
     for text in replicates.left_out:
         yield from wrapped("no figure  ", text, width)
@@ -271,8 +282,8 @@ def _line(line: ReplicateLine, width: int) -> Iterator[str]:
             yield from wrapped("    = ", line.verdict.kept.words(), width)
     doubts = []
     if line.after_cliff:
-        level = f"level after the cliff in {line.after_cliff} of {trials} trials ({line.level})"
-        doubts.append(f"{level}, no mean over both")
+        fell = f"the rate dropped in {line.after_cliff} of {trials} trials"
+        doubts.append(f"{fell}: their figure is that of the {line.level}, not a mean")
     if line.replicated.machines < trials:
         machines = counted(line.replicated.machines, "machine")
         doubts.append(f"{trials} trials are of {machines}: only machines count as samples")
@@ -280,7 +291,9 @@ def _line(line: ReplicateLine, width: int) -> Iterator[str]:
         apart = f"runs of one trial differ by up to {line.apart * 100:.0f} %"
         doubts.append(f"{apart}: a trial counts as the median of its runs")
     if line.without is not None:
-        doubts.append(f"without trials flagged by a canary: {replicated_text(line.without, show)}")
+        doubts.append(
+            f"without trials whose machine differs in the CPU check: {replicated_text(line.without, show)}"
+        )
     for doubt in doubts:
         yield from wrapped("    ! ", doubt, width)
 

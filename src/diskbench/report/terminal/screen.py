@@ -81,11 +81,12 @@ def wrapped(lead: str, text: str, width: int, *, indent: int | None = None) -> l
     )
 
 
-def hanging(label: str, text: str, *, width: int | None = None) -> str:
+def hanging(label: str, text: str, *, width: int | None = None, indent: int | None = None) -> str:
     """The lines of `wrapped` at COLUMNS, else the terminal's width, else 80; of an empty text the
     label."""
     wide = shutil.get_terminal_size().columns if width is None else width
-    return "\n".join(wrapped(label, " ".join(text.split()), wide) or [label.rstrip()])
+    lines = wrapped(label, " ".join(text.split()), wide, indent=indent)
+    return "\n".join(lines or [label.rstrip()])
 
 
 def sparkline(values: Sequence[float], *, width: int = 24) -> str:

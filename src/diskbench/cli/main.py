@@ -46,7 +46,8 @@ app = typer.Typer(
     rich_markup_mode=None,
     pretty_exceptions_enable=False,
     context_settings={"help_option_names": ["-h", "--help"]},
-    epilog="Start with: diskbench run --profile quick --path DIR",
+    epilog="\b\nStart with:\n  diskbench run --profile quick --path DIR\n"
+    "  diskbench plan --provider aws --disk gp2 --size 20 --offline\n  diskbench results show last",
 )
 
 

@@ -84,7 +84,8 @@ def show(name: Name, output: TableOrJson = "table") -> None:
     typer.echo(f"  page cache  {profile.page_cache} between steps")
     typer.echo("  parameters" if profile.parameters else "  parameters  none")
     for parameter in profile.parameters.values():
-        typer.echo(f"    {parameter.name}={parameter.default} ({parameter.kind})")
+        default = f"{parameter.name}={parameter.default} ({parameter.kind})"
+        typer.echo(hanging("    ", default, indent=8))
         typer.echo(hanging(" " * 8, parameter.help))
     typer.echo("\n" + profile.template.strip())
 

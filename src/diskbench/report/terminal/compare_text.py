@@ -291,9 +291,8 @@ def _line(line: ReplicateLine, width: int) -> Iterator[str]:
         apart = f"runs of one trial differ by up to {line.apart * 100:.0f} %"
         doubts.append(f"{apart}: a trial counts as the median of its runs")
     if line.without is not None:
-        doubts.append(
-            f"without trials whose machine differs in the CPU check: {replicated_text(line.without, show)}"
-        )
+        others = replicated_text(line.without, show)
+        doubts.append(f"without trials whose machine differs in the CPU check: {others}")
     for doubt in doubts:
         yield from wrapped("    ! ", doubt, width)
 

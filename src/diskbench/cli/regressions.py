@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from itertools import chain, islice
 from typing import Annotated
 
-from diskbench.cli.selecting import selecting
+from diskbench.cli.selecting import Pool, selecting
 from diskbench.cli.stores import DatabaseUrl, database
 from diskbench.cli.terminal import TableOrJson, option, terminal_width
 from diskbench.model.comparison import Metric
@@ -22,13 +22,7 @@ from diskbench.visible import json_escaped
 def regressions(
     asked: Selection,
     metric: Annotated[Metric, option("The figure to follow.")] = "iops",
-    pool: Annotated[
-        list[str] | None,
-        option(
-            "FACT",
-            "Pool the machines of one time even if this fact differs; `all` ignores every fact.",
-        ),
-    ] = None,
+    pool: Pool = None,
     notify: Annotated[
         str | None,
         option(

@@ -52,20 +52,13 @@ def _offered(
     )  # fmt: skip
 
 
-def _cache_words(requested: AzureDiskRequest) -> str:
-    if not requested.caching:
-        return ""
-    has_none = requested.caching == "None"
-    return ", no host cache" if has_none else f", host cache {requested.caching}"
-
-
 def _words(spec: RentSpec, details: AzureResolved) -> str:
     requested, zones, region = details.requested, details.zones, details.region
     more = offer.OF_FILL if spec.snapshot_of_fill else ""
     more += f", tier {requested.tier}" if requested.tier else ""
     more += ", performance plus" if requested.plus else ""
     more += ", bursting on demand" if requested.bursting else ""
-    more += _cache_words(requested)
+    more += f", host cache {requested.caching.lower()}" if requested.caching else ""
     return offer.offer_words(
         spec, requested, details.size_gib, machine=details.machine.size,
         where=f"{region} zone {offer.place_words(zones)}" if zones else region,
@@ -115,12 +108,9 @@ def foresee(books: Books, spec: RentSpec, requested: AzureDiskRequest) -> Rental
     if requested.kind == "local" and machine is not None:
         size_gib = max(1, int(machine.local_gib))
     os_type = "Premium_LRS" if machine is None or machine.premium else "StandardSSD_LRS"
+    cached = f", host cache {requested.caching.lower()}" if requested.caching else ""
     is_local = requested.kind == "local"
-    what = (
-        "its own disk"
-        if is_local
-        else f"{requested.type} of {size_gib:,} GiB{_cache_words(requested)}"
-    )
+    what = "its own disk" if is_local else f"{requested.type} of {size_gib:,} GiB{cached}"
     return _offered(
         books, spec, requested, Scope(provider="azure", account=spec.account, region=spec.region),
         size, machine, size_gib, DiskSpec(type=os_type, size_gib=DEFAULT_OS_GIB),

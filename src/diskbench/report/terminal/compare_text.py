@@ -71,7 +71,7 @@ def compare_lines(
                 yield from wrapped("    A  ", replicated_text(line.a, show), width)
                 yield from wrapped("    B  ", replicated_text(line.b, show), width)
                 yield from wrapped("    = ", line.sentence, width)
-    if any(map(_differs_in_pairs, comparison.compared)):
+    if any(percent(line.ratio) != percent(line.of_medians) for line in comparison.compared):
         yield ""
         yield from wrapped("", _OF_PAIRS, width)
     if signs:
@@ -91,10 +91,6 @@ def compare_lines(
         yield from wrapped("  ", f"{unmatched.block}: {unmatched.why}", width)
 
 
-def _differs_in_pairs(line: Compared) -> bool:
-    return percent(line.ratio) != percent(line.of_medians)
-
-
 def _table(lines: Sequence[Compared], width: int) -> Iterator[str]:
     """A row for each figure of each step: both sides and their change; where the median of the
     pairs' changes is another, that too; its interval, and p."""
@@ -103,7 +99,7 @@ def _table(lines: Sequence[Compared], width: int) -> Iterator[str]:
     if len(counts) == 1:
         ((n, blocks),) = counts
         head = f"95 %, {counted(n, 'block')}" if blocks else f"95 %, n = {n}"
-    of_pairs = any(map(_differs_in_pairs, lines))
+    of_pairs = any(percent(line.ratio) != percent(line.of_medians) for line in lines)
     between = ("in pairs",) if of_pairs else ()
     rows: list[tuple[str, ...]] = [("step", "", "A", "B", "change", *between, head, "p")]
     before = None
@@ -230,7 +226,7 @@ def _name(history: History) -> str:
 
 def _limits(history: History) -> str:
     """How far its figures lie apart, and what was left out."""
-    parts = [f"(max − min) / median {history.span * 100:.0f} %"]
+    parts = [f"values spread over {history.span * 100:.0f} % of the median"]
     if history.after_cliff:
         parts.append(f"for {counted(history.after_cliff, 'trial')} the level after a cliff counts")
     if out := sum(point.left_out for point in history.points):

@@ -12,11 +12,11 @@ import math
 import re
 from collections.abc import Container, Mapping
 from difflib import get_close_matches
-from functools import cache, cached_property
+from functools import cache
 from pathlib import Path
 from typing import Any, Final, Literal, Self
 
-from pydantic import Field, ValidationError, computed_field, field_serializer, model_validator
+from pydantic import Field, ValidationError, field_serializer, model_validator
 
 from diskbench.errors import InvalidValue, ProfileError, UnknownName
 from diskbench.fio.guard import settable
@@ -105,7 +105,8 @@ class Profile(Frozen):
     lines, and what the file itself says (`_OF_FILE`).
 
     `roles` maps a section name to what its step is for. `template` is the job file without the
-    front matter, and `is_template` False for a plain fio job file.
+    front matter, and `is_template` False for a plain fio job file. `digest` is the SHA-256 of all
+    that decides what runs: rewording a profile begins no new history.
     """
 
     name: str
@@ -125,16 +126,7 @@ class Profile(Frozen):
     template: str
     is_template: bool = True
     first_line: int = 1
-
-    @computed_field
-    @cached_property
-    def digest(self) -> str:
-        """The SHA-256 of all that decides what runs: rewording a profile begins no new history."""
-        decisive = self.model_dump(mode="json", exclude=_WORDS, exclude_defaults=True)
-        for parameter in decisive.get("parameters", ()):
-            del parameter["help"]
-        text = json.dumps(decisive, sort_keys=True) if self.is_template else self.template
-        return hashlib.sha256(text.encode()).hexdigest()
+    digest: str = ""
 
     @model_validator(mode="before")
     @classmethod
@@ -161,7 +153,7 @@ class Profile(Frozen):
         return [n for n, p in self.parameters.items() if p.default is None and n not in given]
 
 
-_OF_FILE: Final = frozenset({"name", "template", "is_template", "first_line"})
+_OF_FILE: Final = frozenset({"name", "template", "is_template", "first_line", "digest"})
 """Fields of a profile that front matter may not give."""
 _WORDS: Final = {"name", "title", "question", "source", "notes", "first_line", "digest"}
 
@@ -198,7 +190,7 @@ def parse_profile(text: str, *, name: str) -> Profile:
                 variable: Parameter(name=variable, default=None, help="a variable of the job file")
                 for variable in variables(text)
             },
-            template=text, is_template=False,
+            template=text, is_template=False, digest=hashlib.sha256(text.encode()).hexdigest(),
         )  # fmt: skip
     data = _front_matter(matter, name)
     wrong = ""
@@ -212,7 +204,11 @@ def parse_profile(text: str, *, name: str) -> Profile:
     if wrong:
         advice = "docs/profiles.md lists the fields"
         raise ProfileError(f"profile {name!r}: {wrong}", advice=advice)
-    return profile
+    decisive = profile.model_dump(mode="json", exclude=_WORDS, exclude_defaults=True)
+    for parameter in decisive.get("parameters", ()):
+        del parameter["help"]
+    text = json.dumps(decisive, sort_keys=True)
+    return profile.model_copy(update={"digest": hashlib.sha256(text.encode()).hexdigest()})
 
 
 def with_environment(profile: Profile, environment: Mapping[str, str]) -> Profile:

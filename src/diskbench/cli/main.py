@@ -47,7 +47,7 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
     context_settings={"help_option_names": ["-h", "--help"]},
     epilog="\b\nStart with:\n  diskbench run --profile quick --path DIR\n"
-    "  diskbench plan --provider aws --disk gp2 --size 20 --offline\n  diskbench results show last",
+    "  diskbench plan --provider NAME --disk TYPE --size 100\n  diskbench results show last",
 )
 
 

@@ -63,8 +63,7 @@ class GuardedLive(Live):
 
 _NARROWEST = 20
 _COMMAND = re.compile(
-    r"\b(?:diskbench(?: [a-z-]+){1,2}|"
-    r"(?:aws (?:configure|ec2|iam|login|sso)|az|gcloud|sudo|apt-get)(?: [a-z][a-z-]+){1,3})\b"
+    r"\b(?:diskbench(?: [a-z-]+){1,2}|[a-z]+(?: [a-z][a-z-]*){1,3}(?= --?[a-z]))\b"
     r"(?: (?:--?[a-z][\w-]*|[a-z-]*[A-Z0-9_~./][^\s;,)]*|'[^']*'))*"
 )
 """A command in a sentence, as far as its words are not those of prose."""

@@ -74,13 +74,41 @@ def light_lines() -> dict[tuple[str, ...], str]:
     return found
 
 
-def test_light_commands_end_with_what_they_imply(tmp_path):
+WIDE = re.compile(r"-o |--to |--output|--print-policy|profiles render|schema|--wide|\bconfig\b")
+"""Commands whose output is a file's or one line for each value, however long."""
+
+
+ANSWERED = (
+    "profiles show sustained", "results show nosuch", "run --path . --profile quikc", "compare 1",
+    "plan --provider aws --disk gp9 --size 20 --offline", "regressions", "devices", "advise",
+    "plan --provider aws --disk gp2 --size 20 --instance-type m9x.large --offline",
+)  # fmt: skip
+"""Commands that no page tells to type, some of them refused."""
+
+
+def too_wide(text: str) -> list[str]:
+    """Lines that could be shorter in 80 columns: of more than one word that is no command."""
+    return [
+        line for line in text.splitlines()
+        if len(line) > 80 and len(line.split()) > 1 and not line.lstrip().startswith("diskbench ")
+    ]  # fmt: skip
+
+
+def test_light_commands_end_with_what_they_imply_and_fit_eighty_columns(tmp_path):
     lines = light_lines()
     assert len(lines) > 30
-    answers = limited(a_user(tmp_path), list(lines))
+    said = [*lines, *(tuple(line.split()) for line in ANSWERED)]
+    answers = limited(a_user(tmp_path, COLUMNS="80"), said)
     failed = [
         f"{where}: diskbench {shlex.join(words)}: {ended.returncode}\n{ended.stderr[-1000:]}"
-        for (words, where), ended in zip(lines.items(), answers, strict=True)
+        for (words, where), ended in zip(lines.items(), answers, strict=False)
         if ended.returncode
     ]
     assert failed == []
+    wide = [
+        f"diskbench {shlex.join(words)}: {line}"
+        for words, ended in zip(said, answers, strict=True)
+        if not WIDE.search(shlex.join(words))
+        for line in too_wide(ended.stdout + ended.stderr)
+    ]
+    assert wide == []

@@ -88,8 +88,8 @@ def test_a_set_is_reported_with_and_without_what_is_flagged(database, evidence):
     assert (line.without.machines, line.without.low) == (9, pytest.approx(1000, rel=0.01))
     out = " ".join(" ".join(replicate_lines(found)).split())
     slow = short(trials[4])
-    assert f"{slow} was on a machine whose canary differs from the others: checksum of 8 MiB" in out
-    assert "without trials flagged by a canary: 1,000 IOPS" in out
+    assert f"machine of {slow} differs from the others in the CPU check: checksum of 8 MiB" in out
+    assert "without trials whose machine differs in the CPU check: 1,000 IOPS" in out
 
 
 @pytest.mark.slow

@@ -6,6 +6,7 @@ a lasting baseline and may have a burst above it, with a bucket (docs/METHOD.md,
 """
 
 import re
+from difflib import get_close_matches
 from typing import Any, Literal
 
 from pydantic import Field, model_validator
@@ -107,7 +108,8 @@ class Series(SourcedFigure):
 
 class MachineBook(ProviderFile):
     """The file. `accounting` is how requests are counted on the path to network disks; `note` is
-    printed below a table of these machines, `tried` are types in the order of trying them."""
+    printed below a table of these machines, `tried` are types in the order of trying them, `words`
+    are in names of types that are not listed."""
 
     file = MACHINES
     kind = "catalogue of machines"
@@ -117,6 +119,7 @@ class MachineBook(ProviderFile):
     accounting: Accounting | None = None
     names: re.Pattern[str] | None = None
     tried: tuple[str, ...] = ()
+    words: tuple[str, ...] = ()
     types: dict[str, MachineEntry] = Field(default_factory=dict)
     series: dict[str, Series] = Field(default_factory=dict)
 
@@ -131,6 +134,19 @@ class MachineBook(ProviderFile):
         match = self.names.fullmatch(machine_type) if self.names else None
         letters = re.match(r"[a-z]*", machine_type)
         return match["series"] if match else letters[0] if letters else ""
+
+    def spelt(self, machine_type: str) -> str | None:
+        """Return the known type that a name with a misspelt word means: m5.large for m5.lagre. None
+        for any other name: another family, version or number of vCPUs may be new."""
+        names = " ".join((*self.types, *self.tried, *self.words))
+        words = sorted(set(re.findall("[A-Za-z]{5,}", names)))
+
+        def nearest(typed: re.Match[str]) -> str:
+            return next(iter(get_close_matches(typed[0], words, n=1, cutoff=0.75)), typed[0])
+
+        spelt = re.sub("[A-Za-z]{4,}", nearest, machine_type)
+        known = spelt in self.types or self.series_of(spelt) is not None
+        return spelt if known and spelt != machine_type else None
 
     def takers(self, disk_type: str) -> tuple[str, ...]:
         """Return the series that support a type of disk."""

@@ -29,6 +29,7 @@ from diskbench.plan.demand import DAY_S, Demand, constant, recorded
 from diskbench.report.charts.advice import advice_chart, advice_points
 from diskbench.report.page.write_report import format_of, write_chart
 from diskbench.report.terminal.advise_text import advice_lines, row_lines
+from diskbench.report.terminal.screen import hanging
 from diskbench.results.measured_disks import measured_disks
 from diskbench.results.refreshed_catalogue import open_books
 
@@ -163,7 +164,7 @@ def advise(
         if unpriced := [row for row in answer.rows if row.total_usd is None]:
             rows = f"{len(unpriced)} of {len(answer.rows)} rows"
             places = tuple(dict.fromkeys(row.region for row in unpriced))
-            typer.echo(no_price_words([rows], places), err=True)
+            typer.echo(hanging("", no_price_words([rows], places)), err=True)
 
 
 def _recorded_demand(

@@ -3,7 +3,7 @@
 import sys
 from typing import Annotated, Literal
 
-from diskbench.cli.selecting import selecting_by
+from diskbench.cli.selecting import Pool, selecting_by
 from diskbench.cli.stores import DatabaseUrl, database, evidence
 from diskbench.cli.terminal import TableOrJson, option, print_json, terminal_width
 from diskbench.errors import InvalidValue
@@ -33,7 +33,7 @@ def compare(
         bool, option("--published", "Compare with figures that others published of the same disk.")
     ] = False,
     alone: Annotated[
-        bool, option("--alone", "Take these runs only, without the other runs of their trials.")
+        bool, option("--alone", "Only these runs, without the other runs of their trials.")
     ] = False,
     include_emulated: Annotated[
         bool,
@@ -42,14 +42,7 @@ def compare(
     metric: Annotated[
         Metric | None, option("The only figure to compare (default: IOPS, MB/s and p99 latency).")
     ] = None,
-    pool: Annotated[
-        list[str] | None,
-        option(
-            "FACT",
-            "Count trials of one side as replicates even if this fact differs (zone, kernel, …); "
-            "`all` ignores every fact.",
-        ),
-    ] = None,
+    pool: Pool = None,
     output: TableOrJson = "table",
     verbose: MoreFigures = False,
     database_url: DatabaseUrl = None,

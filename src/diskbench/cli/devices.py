@@ -10,6 +10,7 @@ from diskbench.cli.terminal import TableOrJson, option
 from diskbench.hosts.device import list_devices
 from diskbench.hosts.disks import DeviceState
 from diskbench.hosts.ssh import host_at
+from diskbench.report.terminal.screen import hanging
 from diskbench.units import counted, format_bytes
 
 FORMAT = 1
@@ -26,7 +27,7 @@ def devices(
     ] = False,
     output: TableOrJson = "table",
 ) -> None:
-    """List the disks of a machine: the identity to give to --destroy-data, or why one is refused.
+    """List the disks of a machine, each with its identity for --destroy-data, or why it is refused.
 
     Writes nothing. Needs root on that machine, to read signatures and to see what uses a disk. JSON
     lists loop devices, too.
@@ -63,7 +64,8 @@ def _table(devices_seen: Sequence[tuple[DeviceState, tuple[str, ...]]], name: st
         kind = " ".join(part for part in (disk.model, disk.transport) if part)
         typer.echo(f"{disk.path}  {format_bytes(disk.size_bytes or 0)}  {kind}".rstrip())
         typer.echo(f"  identity  {next(iter(state.identities), 'none')}")
-        typer.echo(f"  {'refused   it ' + '; it '.join(reasons) if reasons else 'free'}")
+        why = f"it {'; it '.join(reasons)}"
+        typer.echo(hanging("  refused   ", why) if reasons else "  free")
     for state, identity in [(s, i) for s, r in devices_seen if not r for i in s.identities][:1]:
         named = f"--device {state.disk.path} --destroy-data '{identity}'"
         typer.echo(f"\nto destroy what is on it and measure it: {named}", err=True)

@@ -38,9 +38,9 @@ def identify(
 ) -> None:
     """Find the disks in the catalogue that match the figures of a run, the best match first.
 
-    Rates and falls of all its trial's runs are compared with the dated limits of every disk type
-    and size, and of machines. A figure that does not fit counts as 10 % off; so does a
-    size or a bought figure that was chosen to fit. Exits 0 even if nothing fits.
+    The rates and drops of all runs of its trial are compared with the dated limits of every disk
+    type, size and machine. A figure that does not fit counts as 10 % off; so does a size or a
+    provisioned figure that was chosen to fit. Exits 0 even if nothing fits.
     """
     if cloud is not None and cloud not in clouds():
         raise UnknownName("provider with disks in the catalogue", cloud, clouds())

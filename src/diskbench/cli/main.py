@@ -9,11 +9,15 @@ from __future__ import annotations
 import errno
 import gc
 import os
+import re
+import shlex
+import shutil
 import signal
 import sys
 import threading
 from collections.abc import Sequence
 from functools import partial
+from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
@@ -21,11 +25,11 @@ from typer import BadParameter
 from typer.exceptions import Abort, TyperException
 from typer.main import get_command
 
-from diskbench.cli.lazy import LazyGroup
+from diskbench.cli.lazy import COMMANDS, LazyGroup
 from diskbench.cli.opened import close_at_end, closing_all
 from diskbench.cli.terminal import option, printable
 from diskbench.errors import InvalidValue, Suspended
-from diskbench.report.terminal.streams import guarded_streams
+from diskbench.report.terminal.streams import Shown, guarded_streams
 from diskbench.visible import unstorable
 
 if TYPE_CHECKING:
@@ -42,7 +46,8 @@ app = typer.Typer(
     rich_markup_mode=None,
     pretty_exceptions_enable=False,
     context_settings={"help_option_names": ["-h", "--help"]},
-    epilog="Start with: diskbench run --profile quick --path DIR",
+    epilog="\b\nStart with:\n  diskbench run --profile quick --path DIR\n"
+    "  diskbench plan --provider NAME --disk TYPE --size 100\n  diskbench results show last",
 )
 
 
@@ -101,6 +106,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         gc.set_threshold(50_000, 20, 50)
         # pydantic looks for plugins in every installed package: 30 ms. Nothing here uses one.
         os.environ.setdefault("PYDANTIC_DISABLE_PLUGINS", "__all__")
+        Shown.renamed = _renamed(sys.argv[0])
     arguments = sys.argv[1:] if argv is None else list(argv)
     with printable(sys.stdout, sys.stderr), guarded_streams():
         code = _code_of(arguments)
@@ -109,6 +115,15 @@ def main(argv: Sequence[str] | None = None) -> int:
     if argv is None:
         gc.freeze()  # the interpreter looks through all modules again when it ends
     return code
+
+
+def _renamed(called: str) -> tuple[re.Pattern[str], str] | None:
+    """As `Shown.renamed`, for a program that was started as `called`."""
+    path, found = Path(called), shutil.which(PROGRAM)
+    if path.name != PROGRAM or (found is not None and path.resolve() == Path(found).resolve()):
+        return None
+    commands = "|".join(sorted({words.partition(" ")[0] for words in COMMANDS}))
+    return re.compile(rf"(?<![\w/.-]){PROGRAM}(?= (?:{commands})\b)"), shlex.quote(called)
 
 
 def _code_of(arguments: list[str]) -> int:

@@ -7,6 +7,7 @@ field given in `extra` is shown. Secrets are never fields.
 import json
 import logging
 import os
+import shutil
 import sys
 import tempfile
 import traceback
@@ -96,10 +97,22 @@ def emit_problem(kind: str, message: str, advice: str, exit_code: int) -> None:
         print(json.dumps({**record, "advice": advice, "exit_code": exit_code}), file=sys.stderr)
         return
     label = _styled("error:", "1;31", sys.stderr)
-    message = "\n".join(map(shortened, message.split("\n")))
+    message = "\n".join(_folded(line, "error: ") for line in message.split("\n"))
     sys.stderr.write(OwnText(f"{label} {_hung(message)}\n"))
     for line in advice.split("\n") if advice else ():
-        print(f"  {shortened(line)}", file=sys.stderr)
+        print(f"  {_hung(_folded(line, '  '))}", file=sys.stderr)
+
+
+def _folded(line: str, lead: str) -> str:
+    """A line that is printed after `lead`, in lines for the width that a terminal or COLUMNS sets;
+    further lines are to be indented by two."""
+    line, width = shortened(line), shutil.get_terminal_size().columns
+    if len(lead + line) <= width or not (sys.stderr.isatty() or os.environ.get("COLUMNS")):
+        return line
+    from diskbench.report.terminal.screen import wrapped
+
+    first, *more = wrapped(lead, line, width, indent=2)
+    return "\n".join([first.removeprefix(lead), *(text[2:] for text in more)])
 
 
 def _fields(record: logging.LogRecord) -> dict[str, Any]:

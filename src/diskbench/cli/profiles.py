@@ -84,7 +84,8 @@ def show(name: Name, output: TableOrJson = "table") -> None:
     typer.echo(f"  page cache  {profile.page_cache} between steps")
     typer.echo("  parameters" if profile.parameters else "  parameters  none")
     for parameter in profile.parameters.values():
-        typer.echo(f"    {parameter.name}={parameter.default} ({parameter.kind})")
+        default = f"{parameter.name}={parameter.default} ({parameter.kind})"
+        typer.echo(hanging("    ", default, indent=8))
         typer.echo(hanging(" " * 8, parameter.help))
     typer.echo("\n" + profile.template.strip())
 
@@ -128,7 +129,7 @@ def from_load(
     device: Annotated[str | None, option("NAME", "Which device of the recorded load.")] = None,
     block: Annotated[str | None, option("SIZE", "Block size, if the file has none.")] = None,
 ) -> None:
-    """Print a profile that repeats the percentiles of a recorded load, a step for each."""
+    """Print a profile that repeats a recorded load, with a step for each percentile."""
     typer.echo(load_profile(load_of(file, device, block), file.name), nl=False)
 
 

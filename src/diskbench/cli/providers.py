@@ -10,7 +10,7 @@ from diskbench.report.terminal.screen import hanging
 
 
 def providers() -> None:
-    """List the providers: this package's and those that other packages register."""
+    """List the providers: diskbench's own and those of other packages."""
     for name, instance in working(provider_names(), provider).items():
         print(hanging(f"{name:<10} ", plugin(name).summary))
         for ability in abilities(instance):

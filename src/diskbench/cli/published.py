@@ -24,7 +24,7 @@ def list_(
         str | None,
         option(
             "TYPE",
-            "Only of one disk: its type, or a part of its name.",
+            "Only figures of this disk: its type, or a part of its name.",
             autocompletion=completion.disks,
         ),
     ] = None,

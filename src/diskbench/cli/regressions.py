@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from itertools import chain, islice
 from typing import Annotated
 
-from diskbench.cli.selecting import selecting
+from diskbench.cli.selecting import Pool, selecting
 from diskbench.cli.stores import DatabaseUrl, database
 from diskbench.cli.terminal import TableOrJson, option, terminal_width
 from diskbench.model.comparison import Metric
@@ -22,14 +22,7 @@ from diskbench.visible import json_escaped
 def regressions(
     asked: Selection,
     metric: Annotated[Metric, option("The figure to follow.")] = "iops",
-    pool: Annotated[
-        list[str] | None,
-        option(
-            "FACT",
-            "Count machines of one time together even if this fact differs; `all` ignores every "
-            "fact.",
-        ),
-    ] = None,
+    pool: Pool = None,
     notify: Annotated[
         str | None,
         option(
@@ -44,8 +37,8 @@ def regressions(
 ) -> None:
     """Find when the figures of a repeated measurement changed, and by how much.
 
-    Each matrix of a schedule, and each single run, is one point in time. A change needs three
-    points at the new level and 5 %.
+    Each matrix of a schedule, and each single run, is one point in time. A change counts if it
+    is at least 5 % and three points have the new level.
     """
     engine = database(database_url)
     filters = chosen(engine, asked)

@@ -65,7 +65,7 @@ def report(
         option(
             "--post",
             "POST",
-            "A chart of a post's figures, together with the runs of SELECTION, if any.",
+            "A chart of the figures of a post, with the runs of SELECTION, if any.",
         ),
     ] = None,
     chart: Annotated[
@@ -77,7 +77,7 @@ def report(
         ),
     ] = None,
     axis: Annotated[
-        Axis | None, option("The axis of its picture (default: chosen from the values).")
+        Axis | None, option("The axis of the chart (default: chosen from the values).")
     ] = None,
     include_emulated: Annotated[
         bool,
@@ -90,7 +90,7 @@ def report(
     database_url: DatabaseUrl = None,
     evidence_url: EvidenceUrl = None,
 ) -> None:
-    """Write a page for a browser about runs: verdict, table, charts, provenance.
+    """Write a web page about runs: verdict, table, charts, provenance.
 
     Without a selection, the newest run is shown. A run is shown with its whole trial. Several
     trials of the same configuration are replicates.

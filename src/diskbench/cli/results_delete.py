@@ -71,8 +71,8 @@ def prune(
     """Remove the raw fio logs of old runs; their rows and per-second series are kept.
 
     Without a selection, all runs are pruned. Commands still show the same figures for pruned runs;
-    pruned.json in the evidence of a run names each file. Not pruned are runs whose per-second
-    series cannot be made, and runs whose evidence is in a store that neither the settings nor
+    pruned.json in the evidence of a run names each file. A run is not pruned if its per-second
+    series cannot be made, or if its evidence is in a store that neither the settings nor
     --evidence-url name.
     """
     keep_s, at = parse_duration_s(keep), datetime.now(UTC)

@@ -113,11 +113,12 @@ def import_(
 ) -> None:
     """Import measurements of other tools, as runs marked `imported`; a file is imported once.
 
-    docs/importing.md lists the formats and what each lacks. Log files beside a fio JSON file are
-    read with it if its jobs name them (write_bw_log, write_iops_log, write_lat_log, write_hist_log)
-    and have their numbers. All logs beside a JSON that names none are its own if it is the only
-    JSON there. Files that were not imported are listed. The id of each trial (of its run, if it has
-    only one) is printed on stdout. The last line says what was imported and which checks hold.
+    docs/importing.md lists the formats and what each lacks. Log files next to a fio JSON file
+    are read with it if its jobs name them (write_bw_log, write_iops_log, write_lat_log,
+    write_hist_log) and have their numbers. If it names none and is the only JSON there, all logs
+    next to it are read with it. Files that were not imported are listed. The id of each trial (of
+    its run, if it has only one) is printed on stdout. The last line says what was imported and
+    which checks hold.
     """
     labels = dict(key_values("--label", label or ()))
     if note := hint(**told):

@@ -39,7 +39,7 @@ def list_(
     output: Shown = "table",
     database_url: DatabaseUrl = None,
 ) -> None:
-    """List what was measured, newest first, the runs of a trial as one line.
+    """List what was measured, newest first, one line for each trial.
 
     `--wide` prints a line for each run, with all columns; `--output json` and `csv` print every
     field.

@@ -10,7 +10,7 @@ from typing import Annotated
 from rich.text import Text
 
 from diskbench.cli.lazy import gathering, options_of
-from diskbench.cli.selecting import Shown, selecting
+from diskbench.cli.selecting import Pool, Shown, selecting
 from diskbench.cli.stores import DatabaseUrl, EvidenceUrl, database, evidence
 from diskbench.cli.terminal import Output, is_unicode, option, print_json, terminal_width
 from diskbench.engine.work import is_abandoned
@@ -109,13 +109,7 @@ def show(
             "terminal, the steps whose level fell).",
         ),
     ] = None,
-    pool: Annotated[
-        list[str] | None,
-        option(
-            "FACT",
-            "Pool several trials even if this fact differs; `all` ignores every fact.",
-        ),
-    ] = None,
+    pool: Pool = None,
     *,
     told: Mapping[str, str | None],
     output: Shown = "table",

@@ -39,8 +39,8 @@ def resume(
 ) -> None:
     """Resume runs and matrices whose process was killed; finished steps are not run again.
 
-    A run keeps the evidence store that it began with. --evidence-url names the place that the whole
-    store was moved to.
+    A run keeps the evidence store that it began with. If you moved the whole store, name its new
+    place with --evidence-url.
     """
     session = opened(database_url, evidence_url, gives_back=False)
     request = Request(output=output, quiet=quiet, timing=timing)

@@ -124,6 +124,14 @@ def from_database(ctx: Context, read: Callable[[Engine], list[Row]]) -> list[Row
 
 
 Shown = Annotated[Output, option("--output", "What to print on stdout.")]
+Pool = Annotated[
+    list[str] | None,
+    option(
+        "FACT",
+        "Pool trials as replicates even if this fact differs (zone, kernel, …); `all` ignores "
+        "every fact.",
+    ),
+]
 
 
 def _asked(

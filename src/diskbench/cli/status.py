@@ -33,7 +33,7 @@ def status(
 ) -> None:
     """Show workers, queues, running cells, open leases with their cost so far, and schedules.
 
-    Of each schedule it shows the next time and the figures, cost and page of its last matrix.
+    For each schedule it shows the next time, and the figures, cost and page of its last matrix.
     """
     engine = database(database_url)
     work = fleet(engine)

@@ -7,6 +7,7 @@ a value holds no character that could begin another option.
 """
 
 import hashlib
+import json
 import math
 import re
 from collections.abc import Container, Mapping
@@ -104,8 +105,8 @@ class Profile(Frozen):
     lines, and what the file itself says (`_OF_FILE`).
 
     `roles` maps a section name to what its step is for. `template` is the job file without the
-    front matter, and `is_template` False for a plain fio job file. `digest` is the SHA-256 of the
-    whole text, front matter included.
+    front matter, and `is_template` False for a plain fio job file. `digest` is the SHA-256 of all
+    that decides what runs: rewording a profile begins no new history.
     """
 
     name: str
@@ -125,7 +126,7 @@ class Profile(Frozen):
     template: str
     is_template: bool = True
     first_line: int = 1
-    digest: str
+    digest: str = ""
 
     @model_validator(mode="before")
     @classmethod
@@ -154,6 +155,7 @@ class Profile(Frozen):
 
 _OF_FILE: Final = frozenset({"name", "template", "is_template", "first_line", "digest"})
 """Fields of a profile that front matter may not give."""
+_WORDS: Final = {"name", "title", "question", "source", "notes", "first_line", "digest"}
 
 
 def shipped_names() -> tuple[str, ...]:
@@ -179,7 +181,6 @@ def shipped_digests() -> frozenset[str]:
 
 def parse_profile(text: str, *, name: str) -> Profile:
     """The profile in `text`. Raises ProfileError naming every mistake in its front matter."""
-    digest = hashlib.sha256(text.encode()).hexdigest()
     matter, body, first_line = _split(text, name)
     if matter is None:
         return Profile(
@@ -189,13 +190,13 @@ def parse_profile(text: str, *, name: str) -> Profile:
                 variable: Parameter(name=variable, default=None, help="a variable of the job file")
                 for variable in variables(text)
             },
-            template=text, is_template=False, digest=digest,
+            template=text, is_template=False, digest=hashlib.sha256(text.encode()).hexdigest(),
         )  # fmt: skip
     data = _front_matter(matter, name)
     wrong = ""
     if isinstance(data, dict):
         wrong = "; ".join(f"{field}: there is no such field" for field in data if field in _OF_FILE)
-        data |= {"name": name, "template": body, "first_line": first_line, "digest": digest}
+        data |= {"name": name, "template": body, "first_line": first_line}
     try:
         profile = Profile.model_validate(data)
     except ValidationError as error:
@@ -203,7 +204,11 @@ def parse_profile(text: str, *, name: str) -> Profile:
     if wrong:
         advice = "docs/profiles.md lists the fields"
         raise ProfileError(f"profile {name!r}: {wrong}", advice=advice)
-    return profile
+    decisive = profile.model_dump(mode="json", exclude=_WORDS, exclude_defaults=True)
+    for parameter in decisive.get("parameters", ()):
+        del parameter["help"]
+    text = json.dumps(decisive, sort_keys=True)
+    return profile.model_copy(update={"digest": hashlib.sha256(text.encode()).hexdigest()})
 
 
 def with_environment(profile: Profile, environment: Mapping[str, str]) -> Profile:

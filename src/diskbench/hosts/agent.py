@@ -768,9 +768,9 @@ class Turn:
                     raise Busy(busy)
                 if self.ending():
                     break
-                if told != self.behind:
+                if told != first.path:
                     tell(f"~ waits for {what}, which is being measured by {self.behind}")
-                told = self.behind
+                told = first.path
                 tell("~")
                 wait(1.0)
         except OSError as error:

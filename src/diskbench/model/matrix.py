@@ -122,7 +122,7 @@ class CellFields(Frozen):
         metavar="PATH",
         repeats=True,
         only="there",
-        more=". Once for each device that a job file names, in its order.",
+        more=". Repeat it for each device that a job file names, in the same order.",
     )
     destroy_data: str | None = _what(
         "The device's identity, as `diskbench devices` prints it.",

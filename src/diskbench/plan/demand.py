@@ -213,7 +213,7 @@ def why(path: Path, demand: Demand) -> str:
 
 
 def _late_words(course: Simulation, demand: Demand) -> str:
-    """When a recorded load is held back: `11 % of the time, Tue 02:10 to 03:40 the longest`."""
+    """When a recorded load is throttled: `11 % of the time, Tue 02:10 to 03:40 the longest`."""
     stretches = list[tuple[float, float]]()
     starts_s = list(accumulate((stage.seconds for stage in demand.stages), initial=0.0))
     limits = set[str]()
@@ -238,4 +238,4 @@ def _late_words(course: Simulation, demand: Demand) -> str:
     )
     longest = ", the longest" if len(stretches) > 1 else ""
     told = format_share(share if share < 0.1 else round(share, 2))
-    return f"held back {told} of the time, {when}{longest} ({' and '.join(sorted(limits))})"
+    return f"throttled {told} of the time, {when}{longest} ({' and '.join(sorted(limits))})"

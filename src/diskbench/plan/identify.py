@@ -41,7 +41,7 @@ from diskbench.catalog.path import Gate, Path, without_cache
 from diskbench.catalog.sourced_figures import GIB_PER_TIB, Quantity
 from diskbench.errors import UserError
 from diskbench.model.expectation import NOT_CAPS, Expectation, Load
-from diskbench.units import KIB, MIB, format_duration_s, format_iops, format_mb_per_s
+from diskbench.units import KIB, MIB, counted, format_duration_s, format_iops, format_mb_per_s
 
 _UNIT, _MISSED, _CHOSEN = 0.05, 2.0, 2.0
 _FEWEST, _FIGURES_OF_A_FALL, _FOR_EACH_MISS = 2, 3, 2
@@ -160,7 +160,8 @@ def type_words(of_type: Sequence[LikelyDisk]) -> str:
     """`CLOUD:TYPE of 1 to 33 GiB: 100 IOPS, bursts to 3,000; 134 MB/s`."""
     best, sizes = of_type[0], sizes_of(of_type)
     if not sizes:
-        alike = f" (or {len(of_type) - 1} other kinds)" if len(of_type) > 1 else ""
+        others = len(of_type) - 1
+        alike = f" (or {counted(others, 'other kind')})" if others else ""
         return f"{best.disk}{alike}: {best.promise}"
     bought, low, high = best.disk.split(":")[3:], min(sizes), max(sizes)
     size = f"{low:g} to {high:,g} GiB" if low < high else f"{low:,g} GiB"

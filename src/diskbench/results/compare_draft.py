@@ -92,8 +92,8 @@ def doubts(draft: Draft, flagged: Collection[str] = ()) -> Iterator[str]:
         for fact, values in apart(side):
             yield f"trials of {name} differ in {fact}: {values}"
         if fallen := [figure for figure in side if figure.level is not None]:
-            after = f"the level after the cliff counts ({fallen[0].level}), no mean over both"
-            yield f"of {len(fallen)} of {len(side)} trials of {name} {after}"
+            level = f"their figure is that of the {fallen[0].level}, not a mean"
+            yield f"the rate dropped in {len(fallen)} of {len(side)} trials of {name}: {level}"
     if draft.ratio.n < draft.ratio.pairs and not one_machine:
         yield f"{draft.ratio.pairs} pairs count as {draft.ratio.n}: their machines were shared"
     if n := draft.unpaired:

@@ -1,5 +1,6 @@
 """The command itself: what it imports, how it fails, what each ending is called."""
 
+import io
 import json
 import os
 import signal
@@ -8,6 +9,9 @@ import sys
 from collections.abc import Sequence
 
 import pytest
+
+from diskbench.cli.main import _renamed
+from diskbench.report.terminal.streams import Shown
 
 pytestmark = pytest.mark.slow
 
@@ -151,3 +155,22 @@ def test_a_reader_that_leaves_is_no_error():
     )
     os.close(write)
     assert (found.stderr, found.returncode) == ("", 141)
+
+
+def test_a_hint_on_a_terminal_names_the_program_as_a_shell_finds_it(monkeypatch, tmp_path):
+    text = (
+        "try: diskbench resume; diskbench reads fio 3.16, /x/diskbench run, .venv/bin/diskbench run"
+    )
+    called = tmp_path / "diskbench"
+    called.touch(mode=0o755)
+
+    def shown(path: str, *, is_terminal: bool = True) -> str:
+        monkeypatch.setenv("PATH", path)
+        monkeypatch.setattr(Shown, "renamed", _renamed(str(called)))
+        stream = io.StringIO()
+        monkeypatch.setattr(stream, "isatty", lambda: is_terminal, raising=False)
+        Shown(stream).write(text)
+        return stream.getvalue()
+
+    assert shown(str(tmp_path)) == text == shown("/nowhere", is_terminal=False)
+    assert shown("/nowhere") == text.replace("try: diskbench", f"try: {called}")

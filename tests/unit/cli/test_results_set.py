@@ -101,7 +101,7 @@ def test_the_level_after_a_cliff_counts_and_its_verdict_stands_below(database, e
     for number in range(2):
         coursed(database, evidence, BURST, number=number, labels=[("s", "a")])
     out = call("show", "s=a").out
-    assert "level after the cliff in 2 of 2 trials (baseline), no mean over both" in out
+    assert "dropped in 2 of 2 trials: their figure is that of the baseline," in out
     assert "1,067" not in out
     assert "    = limited by burst credit used up, trusted\n" in call("show", "s=a").out
     (line,) = json.loads(call("show", "s=a", "--output", "json").out)["lines"]

@@ -1,5 +1,7 @@
 """Profiles, and what `--set` may change in them."""
 
+import re
+
 import pytest
 
 from diskbench.errors import InvalidValue, ProfileError, UnknownName
@@ -62,13 +64,19 @@ def test_a_mistake_in_the_front_matter_is_named(matter, named):
         parse_profile(f"---\n{HEAD}{matter}\n---\n[a]\nrw=read\n", name="mine")
 
 
-def test_front_matter_of_another_form_is_named_and_the_digest_changes_with_any_letter():
+def test_front_matter_of_another_form_is_named_and_the_digest_changes_with_what_runs_alone():
     wrong = {"title: t\n---": "question", "[1, 2]\n---": "front matter", "a: [\n---": "YAML"}
     for matter, named in {**wrong, "title: t": "no end"}.items():
         with pytest.raises(ProfileError, match=named):
             parse_profile(f"---\n{matter}\n[a]\nrw=read\n", name="mine")
-    texts = [f"---\n{HEAD}---\n[a]\nrw={rw}\n" for rw in ("read", "write")]
-    assert len({parse_profile(text, name="x").digest for text in texts}) == 2
+    head = f"{HEAD}parameters: {{n: {{default: 1, help: one}}}}\n"
+    text = f"---\n{head}---\n[a]\nrw=read\n"
+    digest = parse_profile(text, name="x").digest
+    for old, new in (("rw=read", "rw=write"), ("default: 1", "default: 2")):
+        assert parse_profile(text.replace(old, new), name="x").digest != digest
+    reworded = re.sub(r"(title|question|source|help): \w+", r"\1: said better", text)
+    assert reworded.count("said better") == 4
+    assert parse_profile(reworded, name="y").digest == digest
 
 
 TARGET = FioTarget(kind="directory", path="/m")

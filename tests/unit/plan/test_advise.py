@@ -301,7 +301,7 @@ class TestRecorded:
     def test_it_is_held_back_when_credit_is_gone_and_the_least_size_that_is_not_is_advised(self):
         answer = advise([Market(SHIPPED, "aws", "us-east-1")], recorded(self.RECORD, 200))
         assert refusal(answer, "gp2").why == (
-            "held back 23 % of the time, Tue 02:37 to Tue 04:00 (disk IOPS)"
+            "throttled 23 % of the time, Tue 02:37 to Tue 04:00 (disk IOPS)"
         )
         assert row(answer, "gp3").disk.iops == 3000
         # 3 a GiB: (3,000 - b) × 3,600 + (2,000 - b) × 3,600 = 5,400,000 → b = 1,750.

@@ -44,8 +44,8 @@ def plan(
         run_ids=tuple(f"{trial_id}-run{n}" for n in range(runs)),
         cell=Cell.model_validate({"provider": "ssh" if address else "local"} | of),
         profile=ProfileFacts(
-            name=profile, title="A short look at a disk", source="diskbench", template="",
-            question="Is this disk roughly what it should be?", digest="d", parameters={},
+            name=profile, title="A quick look at a disk", source="diskbench", template="",
+            question="Is this disk roughly as fast as it should be?", digest="d", parameters={},
         ),
         target=ResolvedTarget(
             kind=target.kind, path=path, identity=destroyed, device_size_bytes=20 * GIB,

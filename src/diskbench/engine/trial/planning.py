@@ -1,7 +1,6 @@
 """From a request to plans, of rented machines and of those that are there, with every check that is
 possible before anything is written."""
 
-import difflib
 from collections.abc import Callable, Iterable, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass, field
@@ -19,7 +18,7 @@ from diskbench.engine.trial.probe import (
     without_canary_of_others,
 )
 from diskbench.engine.trial.watch import Timing
-from diskbench.errors import AccessDenied, DiskbenchError, ExtraMissing, InvalidValue
+from diskbench.errors import AccessDenied, DiskbenchError, ExtraMissing, InvalidValue, did_you_mean
 from diskbench.fio.profiles import Profile, check_override
 from diskbench.hosts.ssh import host_at
 from diskbench.model.facts import CpuFacts, DiskFacts, HostFacts
@@ -158,9 +157,8 @@ def _foreseen(renter: Foresees, cell: Cell, books: Books) -> tuple[Rental, tuple
     typed = rent.instance_type
     known = books.of(cell.provider).machines.types
     if typed and known and typed not in known:
-        near = difflib.get_close_matches(typed, known, n=3)
-        hint = f": did you mean {' or '.join(near)}?" if near else ""
-        notes.append(f"{typed} is not in the catalogue of machines{hint}")
+        hint = did_you_mean(typed, known)
+        notes.append(f"{typed} is not in the catalogue of machines; {hint}".rstrip("; "))
     return renter.foresee(cell, books), tuple(notes)
 
 

@@ -58,7 +58,7 @@ def _offer_line(spec: RentSpec, details: AzureResolved) -> str:
     more += f", tier {requested.tier}" if requested.tier else ""
     more += ", performance plus" if requested.plus else ""
     more += ", bursting on demand" if requested.bursting else ""
-    more += f", host cache {requested.caching}" if requested.caching is not None else ""
+    more += f", host cache {requested.caching.lower()}" if requested.caching else ""
     return offer.offer_words(
         spec, requested, details.size_gib, machine=details.machine.size,
         where=f"{region} zone {offer.place_words(zones)}" if zones else region,
@@ -108,7 +108,7 @@ def foresee(books: Books, spec: RentSpec, requested: AzureDiskRequest) -> Rental
     if requested.kind == "local" and machine is not None:
         size_gib = max(1, int(machine.local_gib))
     os_type = "Premium_LRS" if machine is None or machine.premium else "StandardSSD_LRS"
-    cached = f", host cache {requested.caching}" if requested.caching else ""
+    cached = f", host cache {requested.caching.lower()}" if requested.caching else ""
     is_local = requested.kind == "local"
     what = "its own disk" if is_local else f"{requested.type} of {size_gib:,} GiB{cached}"
     return _offered(

@@ -8,7 +8,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from diskbench.errors import InvalidValue
+from diskbench.catalog.machine_book import machine_book
+from diskbench.errors import InvalidValue, UnknownName
 from diskbench.model.options import RentSpec
 from diskbench.plan.rent_options import field_of, flag
 from diskbench.providers.asked import refuse_options
@@ -29,6 +30,8 @@ class Forms:
     of the field."""
     refused: Mapping[str, Sequence[Mapping[str, Any]]] = field(default_factory=dict)
     """Options that a kind of disk does not have, with why and what to do."""
+    cloud: str = ""
+    """The key of its catalogue."""
 
     def refuse(self, spec: RentSpec, kind: str) -> None:
         """Refuse the options that a disk of that kind does not have. Raises InvalidValue."""
@@ -43,13 +46,17 @@ class Forms:
 
     def check(self, spec: RentSpec, cloud: str) -> None:
         """Refuse a name or a tag that the cloud cannot have, and a tag that would replace one of
-        ours, by which what was rented is found again. Raises InvalidValue."""
+        ours, by which what was rented is found again. Raises InvalidValue, and UnknownName for a
+        misspelt machine type."""
         for name, form in self.names.items():
             value = getattr(spec, name)
             if value is not None and not re.fullmatch(form["pattern"], value):
                 typed = form.get("flag") or flag(name)
                 words = f"{typed} {value!r} is not a valid name in {cloud}"
                 raise InvalidValue(words, advice=form["advice"], field=field_of(typed))
+        if (machine := spec.instance_type) and (meant := machine_book(self.cloud).spelt(machine)):
+            advice = f"did you mean {meant}?"
+            raise UnknownName("machine type", machine, (), advice=advice, field="instance_type")
         tags = self.tags
         for key, value in spec.tags:
             if re.match(tags["reserved"], key):
@@ -66,7 +73,7 @@ class Forms:
 
 def read_forms(package: str) -> Forms:
     """The forms in the names.yaml of a package."""
-    return Forms(**packaged(package, "names.yaml"))
+    return Forms(**packaged(package, "names.yaml"), cloud=package.rpartition(".")[2])
 
 
 def at(answer: Any, path: str) -> Any:  # noqa: ANN401 - a cloud's JSON

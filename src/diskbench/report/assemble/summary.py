@@ -233,7 +233,7 @@ class Facts:
         if self.slas and (search := self.subject.search):
             least = min(self.slas, key=attrgetter("iops"))
             told = sla_words(least, search).removeprefix("sla: ").removeprefix("none: ")
-            carried = "It carried" if least.iops else "It kept to the target at no rate:"
+            carried = "It carried" if least.iops else "It met the target at no rate:"
             return f"{lead}{carried} {told}."
         if fall := self.fell:
             after = f"{_figure(fall.after)}{_beside(fall.after)}"

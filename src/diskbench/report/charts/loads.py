@@ -173,7 +173,7 @@ def mix_chart(cells: Sequence[LoadPoint]) -> ChartFigure:
     worst = max(known, key=_tail)
     calm = max(alone or known, key=lambda cell: cell.load)
     return ChartFigure(
-        title="p99 of reads beside writes",
+        title="p99 of reads next to writes",
         subtitle="offered reads and writes, each as a share of what the disk reaches with it "
         "alone; "
         "no interval",

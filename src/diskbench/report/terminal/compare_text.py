@@ -33,6 +33,10 @@ _METRICS: dict[Metric, str] = {
     "p99_9_ns": "p99.9",
 }  # fmt: skip
 _SIGNS: dict[Finding, str] = {"noise": "~", "too few": "?", "alike": "="}
+_OF_PAIRS = (
+    "change = from the median of A to that of B; in pairs = the median of the changes within pairs "
+    "measured together, which decides: interval and p are for it"
+)
 _SIGN_WORDS = {
     "~": "may be chance",
     "=": "alike within 5 %",
@@ -67,6 +71,9 @@ def compare_lines(
                 yield from wrapped("    A  ", replicated_text(line.a, show), width)
                 yield from wrapped("    B  ", replicated_text(line.b, show), width)
                 yield from wrapped("    = ", line.sentence, width)
+    if any(percent(line.ratio) != percent(line.of_medians) for line in comparison.compared):
+        yield ""
+        yield from wrapped("", _OF_PAIRS, width)
     if signs:
         yield ""
         yield "   ".join(f"{sign} {_SIGN_WORDS[sign]}" for sign in _SIGN_WORDS if sign in signs)
@@ -219,7 +226,7 @@ def _name(history: History) -> str:
 
 def _limits(history: History) -> str:
     """How far its figures lie apart, and what was left out."""
-    parts = [f"(max − min) / median {history.span * 100:.0f} %"]
+    parts = [f"values spread over {history.span * 100:.0f} % of the median"]
     if history.after_cliff:
         parts.append(f"for {counted(history.after_cliff, 'trial')} the level after a cliff counts")
     if out := sum(point.left_out for point in history.points):
@@ -253,7 +260,7 @@ def replicate_lines(replicates: Replicates, *, width: int = 80) -> Iterator[str]
     if replicates.flagged or replicates.left_out:
         yield ""
     for flagged in replicates.flagged:
-        of = f"{short(flagged.trial_id)} was on a machine whose canary differs from the others: "
+        of = f"the machine of {short(flagged.trial_id)} differs from the others in the CPU check: "
         yield from wrapped("! ", of + "; ".join(flagged.why), width)
     for text in replicates.left_out:
         yield from wrapped("no figure  ", text, width)
@@ -271,8 +278,8 @@ def _line(line: ReplicateLine, width: int) -> Iterator[str]:
             yield from wrapped("    = ", line.verdict.kept.words(), width)
     doubts = []
     if line.after_cliff:
-        level = f"level after the cliff in {line.after_cliff} of {trials} trials ({line.level})"
-        doubts.append(f"{level}, no mean over both")
+        fell = f"the rate dropped in {line.after_cliff} of {trials} trials"
+        doubts.append(f"{fell}: their figure is that of the {line.level}, not a mean")
     if line.replicated.machines < trials:
         machines = counted(line.replicated.machines, "machine")
         doubts.append(f"{trials} trials are of {machines}: only machines count as samples")
@@ -280,7 +287,8 @@ def _line(line: ReplicateLine, width: int) -> Iterator[str]:
         apart = f"runs of one trial differ by up to {line.apart * 100:.0f} %"
         doubts.append(f"{apart}: a trial counts as the median of its runs")
     if line.without is not None:
-        doubts.append(f"without trials flagged by a canary: {replicated_text(line.without, show)}")
+        others = replicated_text(line.without, show)
+        doubts.append(f"without trials whose machine differs in the CPU check: {others}")
     for doubt in doubts:
         yield from wrapped("    ! ", doubt, width)
 

@@ -102,7 +102,7 @@ def legend(trials: Sequence[ListedTrial]) -> list[str]:
         (f"{EMULATED} emulated: a disk made of this machine, not the cloud's",
          lambda trial: trial.newest.emulated),
         (f"{IMPORTED} imported: measured by another tool", lambda trial: trial.newest.imported),
-        (f"{NOT_JUDGED} not judged yet, the figure is the mean of the newest run: {show}",
+        (f"{NOT_JUDGED} not judged yet (mean of the newest run): {show}",
          lambda trial: _trust(trial) == NOT_JUDGED),
         (f"{_SUSPENDED}: its process is gone; continue it: diskbench resume {{}}",
          lambda trial: trial.suspended),

@@ -25,7 +25,7 @@ from diskbench.ports import EvidenceStore, Watcher
 from diskbench.report.assemble.phases import clock
 from diskbench.report.assemble.subject import namer
 from diskbench.report.assemble.words import rate_words
-from diskbench.report.terminal.screen import GuardedLive, screen
+from diskbench.report.terminal.screen import GuardedLive, hanging, screen
 from diskbench.results.run_evidence import phases_of
 from diskbench.units import format_duration_s, format_iops, format_latency_ns, format_mb_per_s
 
@@ -97,8 +97,8 @@ class Progress(Watcher):
             if step and now - self._last.get(trial_id, 0.0) >= every:
                 self._last[trial_id] = now
                 at = format_duration_s(tick.elapsed_s)
-                time_left = f"about {format_duration_s(track.left_s(now))} left in all"
-                self._say(track, f"{step.name} at {at}: {live_figures(tick)}, {time_left}")
+                left = f"{format_duration_s(track.left_s(now))} left in all"
+                self._say(track, f"{step.name} at {at}: {short_figures(tick)}; {left}")
 
     def step_finished(self, trial_id: str, result: StepResult) -> None:
         """A step is done."""
@@ -129,8 +129,8 @@ class Progress(Watcher):
     def _say(self, track: Track, text: str) -> None:
         try:
             if self._stream is not None:
-                line = f"{track.name}: {text}" if track.name else text
-                print(line, file=self._stream, flush=True)
+                lead = f"{track.name}: " if track.name else ""
+                print(hanging(lead, text, indent=2), file=self._stream, flush=True)
         except (OSError, ValueError):
             return  # stderr is closed: the measurement continues without a display
 

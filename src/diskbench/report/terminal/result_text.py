@@ -196,7 +196,8 @@ def _print_closing(
 ) -> None:
     _print_next(console, step, fold=False)
     page, whole = f"diskbench report {id_}", f"diskbench results show {id_}{flags}"
-    pages = Text.assemble(("page: ", "dim"), page, (f" · {all_}: ", "dim"), whole)
+    apart = " · " if len(f"page: {page} · {all_}: {whole}") <= console.width else "\n"
+    pages = Text.assemble(("page: ", "dim"), page, (f"{apart}{all_}: ", "dim"), whole)
     console.print(pages, soft_wrap=True)
 
 

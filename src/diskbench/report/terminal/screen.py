@@ -2,6 +2,7 @@
 cut, a series in one line, without trailing blanks."""
 
 import os
+import re
 import shutil
 import sys
 import textwrap
@@ -61,31 +62,39 @@ class GuardedLive(Live):
 
 
 _NARROWEST = 20
+_COMMAND = re.compile(
+    r"\b(?:diskbench(?: [a-z-]+){1,2}|[a-z]+(?: [a-z][a-z-]*){1,3}(?= --?[a-z]))\b"
+    r"(?: (?:--?[a-z][\w-]*|[a-z-]*[A-Z0-9_~./][^\s;,)]*|'[^']*'))*"
+)
+"""A command in a sentence, as far as its words are not those of prose."""
+_KEPT = "\N{NO-BREAK SPACE}"
 _GAP = "  "
 _LEVELS = "▁▂▃▄▅▆▇█"
 
 
 def wrapped(lead: str, text: str, width: int, *, indent: int | None = None) -> list[str]:
     """`text` after `lead`, wrapped at `width` columns; no line for an empty text. Further lines are
-    indented by the lead's length, or by `indent`. Words are never cut, so that a path, a command or
-    an id can be copied."""
+    indented by the lead's length, or by `indent`. Words and commands are never cut, so that a path,
+    a command or an id can be copied."""
     if not text:
         return []
-    return textwrap.wrap(
-        text,
+    lines = textwrap.wrap(
+        _COMMAND.sub(lambda command: command[0].replace(" ", _KEPT), text),
         max(width, len(lead) + _NARROWEST),
         initial_indent=lead,
         subsequent_indent=" " * (len(lead) if indent is None else indent),
         break_long_words=False,
         break_on_hyphens=False,
     )
+    return [line.replace(_KEPT, " ") for line in lines]
 
 
-def hanging(label: str, text: str, *, width: int | None = None) -> str:
+def hanging(label: str, text: str, *, width: int | None = None, indent: int | None = None) -> str:
     """The lines of `wrapped` at COLUMNS, else the terminal's width, else 80; of an empty text the
     label."""
     wide = shutil.get_terminal_size().columns if width is None else width
-    return "\n".join(wrapped(label, " ".join(text.split()), wide) or [label.rstrip()])
+    lines = wrapped(label, " ".join(text.split()), wide, indent=indent)
+    return "\n".join(lines or [label.rstrip()])
 
 
 def sparkline(values: Sequence[float], *, width: int = 24) -> str:

@@ -3,10 +3,11 @@ screen.py, which make control characters visible. The only escape sequences that
 are our own. Apart from screen.py, because every command guards its streams and few draw.
 """
 
+import re
 import sys
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
-from typing import Any, TextIO, cast
+from typing import Any, ClassVar, TextIO, cast
 
 from diskbench.visible import visible
 
@@ -23,12 +24,20 @@ class Shown:
     It has no `buffer`: libraries that find a buffer would bypass this class.
     """
 
+    renamed: ClassVar[tuple[re.Pattern[str], str] | None] = None
+    """What finds our program's name before a command, and how this process was started, if a shell
+    does not find that name: a hint on a terminal can then be typed as it is shown."""
+
     def __init__(self, stream: TextIO) -> None:
         self.unguarded = stream
 
     def write(self, text: str) -> int:
         """Write `text`, made visible."""
-        return self.unguarded.write(text if isinstance(text, OwnText) else visible(text))
+        text = text if isinstance(text, OwnText) else visible(text)
+        if self.renamed is not None and self.unguarded.isatty():
+            pattern, path = self.renamed
+            text = pattern.sub(lambda _: path, text)
+        return self.unguarded.write(text)
 
     def writelines(self, lines: Iterable[str]) -> None:
         """Write each of `lines`, made visible."""

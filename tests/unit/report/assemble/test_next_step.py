@@ -103,7 +103,7 @@ MORE = f"--replicates {REPLICATES}"
         # Runs that go up and down are repeated.
         ([LEVEL, LEVEL], {"profile": "default", "codes": ["runs-disagree"], "runs": 2},
          "--profile default --runs 5"),
-        # A short look at a disk without credit leads to the usual figures.
+        # A quick look at a disk without credit leads to the usual figures.
         ([judged(("level", "disk-iops"))], {}, "--profile default"),
     ],
 )  # fmt: skip

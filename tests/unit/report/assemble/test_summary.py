@@ -122,7 +122,7 @@ def test_a_promise_is_told_as_it_was_kept(verdicts, numbers, words):
     [
         ([Sla(2740.0, 2810.0, 6), Sla(2800.0, None, 5)],
          "It carried 2,740 IOPS at p99 below 10.0 ms (missed at 2,810; 6 probes"),
-        ([Sla(0.0, 46.0, 6)], "It kept to the target at no rate: p99 below 10.0 ms was missed at"),
+        ([Sla(0.0, 46.0, 6)], "It met the target at no rate: p99 below 10.0 ms was missed at"),
     ],
     ids=["the lowest of the runs", "none"],
 )  # fmt: skip

@@ -20,7 +20,7 @@ def shown(text):
 
 def test_a_result_is_a_heading_two_sentences_and_tables():
     text = markdown(report(trial(verdicts=(fallen(),))))
-    assert text.startswith("# A short look at a disk\n")
+    assert text.startswith("# A quick look at a disk\n")
     assert "**It delivered 2,995 IOPS for 31 s, then 99.6 IOPS" in text
     assert "| rand-read-4k-qd32 | baseline 0:31–2:30 | 99.6 |" in text
     _, kinds = shown(text)

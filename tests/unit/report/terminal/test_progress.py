@@ -67,8 +67,8 @@ def test_without_a_terminal_a_step_gives_a_line_and_every_five_seconds_another()
     shown.close()
     assert stream.getvalue().splitlines() == [
         "step 3 of 4: rand-read-4k-qd32, about 8 s",
-        "rand-read-4k-qd32 at 5 s: read 12,000 IOPS 49.2 MB/s · 2.66 ms, about 23 s left in all",
-        "rand-read-4k-qd32 at 10 s: read 12,000 IOPS 49.2 MB/s · 2.66 ms, about 20 s left in all",
+        "rand-read-4k-qd32 at 5 s: read 12,000 IOPS, 2.66 ms; 23 s left in all",
+        "rand-read-4k-qd32 at 10 s: read 12,000 IOPS, 2.66 ms; 20 s left in all",
         "rand-read-4k-qd32 done: read 12,000 IOPS 49.2 MB/s, mean 2.66 ms",
     ]
     assert "\x1b" not in stream.getvalue()

@@ -131,9 +131,7 @@ def abandoned(request: Any, tmp_path: Path, monkeypatch: Any) -> Iterator[Abando
     assert emulator.left() == []
 
 
-def test_a_resumed_lease_ends_later_in_the_guest_on_the_tags_and_in_the_row(
-    abandoned: Abandoned, tmp_path: Path
-) -> None:
+def test_a_resumed_lease_ends_later_in_the_guest_on_the_tags_and_in_the_row(abandoned, tmp_path):
     """Before: the switch and the row end soon, and the tags say that the lease is over, as they do
     when a run was gone on with and they were not moved."""
     plan = abandoned.begin(seconds=240)
@@ -169,8 +167,8 @@ TAGS = {
 
 
 def test_an_extension_that_fails_half_way_leaves_the_earlier_end_on_tags_and_row(
-    abandoned: Abandoned, tmp_path: Path
-) -> None:
+    abandoned, tmp_path
+):
     plan = abandoned.begin(seconds=3)
     soon = float(int(time.time() + SHORT_S))
     abandoned.extend(plan, soon)
@@ -191,9 +189,7 @@ def test_an_extension_that_fails_half_way_leaves_the_earlier_end_on_tags_and_row
 
 
 @pytest.mark.parametrize("abandoned", ["gcp"], indirect=True)
-def test_google_ends_a_running_machine_at_its_time_so_work_that_outlasts_it_is_refused(
-    abandoned: Abandoned,
-) -> None:
+def test_google_ends_a_running_machine_at_its_time_so_work_that_outlasts_it_is_refused(abandoned):
     plan = abandoned.begin(seconds=600)
     abandoned.set_row(plan, 300)
     done = abandoned.user.run("resume", plan.trial_id)

@@ -62,7 +62,7 @@ def sky(user: Cli) -> Iterator[FakeCloud]:
     assert list(cloud.things()) == []
 
 
-def test_it_passes_the_contract_of_providers(site: Path, tmp_path: Path) -> None:
+def test_it_passes_the_contract_of_providers(site, tmp_path):
     """As its own project runs it: with its own test file, in a directory of its own."""
     shutil.copy(PACKAGE / "contract" / "test_contract.py", tmp_path)
     env = {k: v for k, v in os.environ.items() if not k.startswith(("PYTEST_", "DISKBENCH_"))}
@@ -80,13 +80,13 @@ def test_it_passes_the_contract_of_providers(site: Path, tmp_path: Path) -> None
     assert "skipped" not in ended.stdout
 
 
-def test_it_is_listed_with_its_abilities(user: Cli) -> None:
+def test_it_is_listed_with_its_abilities(user):
     listed = user.done("providers").stdout
     assert "Machines and disks of Stratus, a cloud that is invented." in listed
     assert "stratus" not in Cli(user.home).done("providers").stdout
 
 
-def test_its_options_are_flags_of_its_own_and_nobody_elses(user: Cli) -> None:
+def test_its_options_are_flags_of_its_own_and_nobody_elses(user):
     own = user.done("run", "--provider", "stratus", "--help").stdout
     assert "--altitude" in own
     assert "--lightning" in own
@@ -98,7 +98,7 @@ def test_its_options_are_flags_of_its_own_and_nobody_elses(user: Cli) -> None:
     assert refused.returncode == 2
 
 
-def test_its_catalogue_is_listed_and_shown(user: Cli) -> None:
+def test_its_catalogue_is_listed_and_shown(user):
     disks = json.dumps(user.json("catalog", "disks", "--provider", "stratus"))
     assert "vapor" in disks
     assert "cumulus" in disks
@@ -108,13 +108,13 @@ def test_its_catalogue_is_listed_and_shown(user: Cli) -> None:
     assert "puff-2" in user.done("catalog", "instances", "--provider", "stratus").stdout
 
 
-def test_a_plan_promises_prices_and_rents_nothing(user: Cli, sky: FakeCloud) -> None:
+def test_a_plan_promises_prices_and_rents_nothing(user, sky):
     plan = user.done("plan", *RENTED, "--altitude", "high", "--profile", "mine.fio")
     assert "bursts to 6,000" in plan.stdout + plan.stderr
     assert list(sky.things()) == []
 
 
-def test_a_run_is_measured_judged_shown_and_given_back(user: Cli, sky: FakeCloud) -> None:
+def test_a_run_is_measured_judged_shown_and_given_back(user, sky):
     sky.plan_fault("machine", "sky-1a", "capacity")
     ended = user.done("run", *RENTED, "--altitude", "high", "--profile", "mine.fio")
     assert "no capacity in sky-1a; trying sky-1b" in ended.stderr
@@ -136,7 +136,7 @@ def test_a_run_is_measured_judged_shown_and_given_back(user: Cli, sky: FakeCloud
     assert user.run("run", *RENTED, "--profile", "mine.fio").returncode == 2
 
 
-def test_a_refusal_of_the_cloud_is_the_error_that_its_table_says(user: Cli, sky: FakeCloud) -> None:
+def test_a_refusal_of_the_cloud_is_the_error_that_its_table_says(user, sky):
     for zone in ("sky-1a", "sky-1b"):
         sky.plan_fault("disk", zone, "quota")
     ended = user.run("run", *RENTED, "--profile", "mine.fio")
@@ -159,19 +159,19 @@ def matrix_of_two(user: Cli) -> str:
 
 
 @pytest.mark.usefixtures("sky")
-def test_cells_of_a_matrix_run_on_it(user: Cli) -> None:
+def test_cells_of_a_matrix_run_on_it(user):
     user.done("matrix", "run", matrix_of_two(user))
     assert sorted(run["state"] for run in user.json("results", "list")["runs"]) == ["done", "done"]
 
 
-def test_the_doctor_examines_it_and_gc_gives_back_what_expired(user: Cli, sky: FakeCloud) -> None:
+def test_the_doctor_examines_it_and_gc_gives_back_what_expired(user, sky):
     assert "tenant ground" in json.dumps(user.json("doctor", "--provider", "stratus"))
     sky.make("diskbench-01jforgotten-disk", {"lease": "01jforgotten", "expires": 1.0, "zone": "x"})
     ended = user.done("gc", "--provider", "stratus")
     assert "01jforgotten" in ended.stdout + ended.stderr
 
 
-def test_a_rental_of_it_is_tried_and_recorded_without_being_made(user: Cli, sky: FakeCloud) -> None:
+def test_a_rental_of_it_is_tried_and_recorded_without_being_made(user, sky):
     sky.plan_fault("disk", "sky-1b", "quota")
     user.extra_env["STRATUS_TENANT"] = "ground-control"
     ended = user.run("doctor", "--live", *RENTED, "--output", "json")

@@ -215,7 +215,7 @@ def shown(provider: str, value: str, *words: str, **options: str) -> str:
 
 @pytest.mark.parametrize("provider", CLOUDS)
 @given(secret=SECRETS, data=st.data())
-def test_no_secret_of_the_environment_is_in_it(provider: str, secret: str, data) -> None:
+def test_no_secret_of_the_environment_is_in_it(provider, secret, data):
     name = data.draw(st.sampled_from(plugin(provider).redaction.variables))
     with patch.dict(os.environ, {name: secret}):
         text = shown(provider, secret, "--provider", provider, "--live")
@@ -226,7 +226,7 @@ def test_no_secret_of_the_environment_is_in_it(provider: str, secret: str, data)
 @pytest.mark.slow
 @pytest.mark.parametrize("provider", CLOUDS)
 @given(name=NAMES, data=st.data())
-def test_no_account_and_no_private_option_that_was_typed_is_in_it(provider, name, data) -> None:
+def test_no_account_and_no_private_option_that_was_typed_is_in_it(provider, name, data):
     known = plugin(provider)
     account = (known.account_option,) if known.account_option else ()
     option = data.draw(st.sampled_from((*account, *known.redaction.options)))
@@ -243,7 +243,7 @@ def test_no_account_and_no_private_option_that_was_typed_is_in_it(provider, name
 @pytest.mark.parametrize("provider", CLOUDS)
 @given(value=NAMES, pair=st.sampled_from(["--label pw", "--set api_key", "--set db_password"]),
        joined=st.booleans())  # fmt: skip
-def test_no_value_of_a_label_and_no_secret_one_is_in_it(provider, value, pair, joined) -> None:
+def test_no_value_of_a_label_and_no_secret_one_is_in_it(provider, value, pair, joined):
     flag, key = pair.split()
     words = (f"{flag}={key}={value}",) if joined else (flag, f"{key}={value}")
     text = shown(provider, value, "--live", *words, "--set", "runtime=1")
@@ -254,7 +254,7 @@ def test_no_value_of_a_label_and_no_secret_one_is_in_it(provider, value, pair, j
 
 
 @given(value=st.text(string.printable, min_size=1, max_size=3))
-def test_a_short_label_is_left_out_of_the_flags_too(value) -> None:
+def test_a_short_label_is_left_out_of_the_flags_too(value):
     flags = recording_of(CLOUDS[0], [], [], ("--label", f"pw={value}"), {}).flags
     assert flags[0] == "--label"
     assert flags[1].startswith("pw=private-")

@@ -196,7 +196,7 @@ OF_ITS_DATA = {"partitions", "partition_table", "signatures"}
         {"read_only": True}, {"identities": ()},
     ],
 )  # fmt: skip
-def test_of_a_disk_made_from_a_snapshot_its_data_alone_are_no_reason(changes) -> None:
+def test_of_a_disk_made_from_a_snapshot_its_data_alone_are_no_reason(changes):
     held = refusals(state(**changes), [other()], "SER1", holds_data=True)
     assert bool(held) is not (set(changes) <= OF_ITS_DATA)
     assert refusals(state(**changes), [other()], "SER1"), "of any other disk they are"

@@ -33,9 +33,7 @@ SCRIPTS = {GOOGLES: "gce_host_key.sh", AZURES: "azure_host_key.sh"}
         (AZURES, "Logs.Verbose=n", f"Logs.Verbose=n\n{WANTED}"),
     ],
 )  # fmt: skip
-def test_the_agent_is_told_to_leave_the_host_key_alone(
-    tmp_path: Path, file: str, before: str | None, after: str
-) -> None:
+def test_the_agent_is_told_to_leave_the_host_key_alone(tmp_path, file, before, after):
     """By a script that may run twice."""
     (tmp_path / "before").write_text(before or "")
     (tmp_path / "script").write_text(script(SCRIPTS[file]))
@@ -50,7 +48,7 @@ def test_the_agent_is_told_to_leave_the_host_key_alone(
 
 
 @pytest.mark.parametrize("name", SCRIPTS.values())
-def test_it_is_sound_shell(name: str) -> None:
+def test_it_is_sound_shell(name):
     done = subprocess.run(
         ["shellcheck", "--shell=sh", "-"],
         input=script(name), capture_output=True, text=True, check=False,
@@ -58,7 +56,7 @@ def test_it_is_sound_shell(name: str) -> None:
     assert done.stdout == ""
 
 
-def test_it_goes_before_everything_else_and_once_only() -> None:
+def test_it_goes_before_everything_else_and_once_only():
     guest = GuestSpec(
         hostname="box", user="ubuntu", host_key_private=SecretStr("key\n"),
         host_key_public="ssh-ed25519 AAAA", authorized_key="ssh-ed25519 BBBB",

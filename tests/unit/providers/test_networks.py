@@ -17,7 +17,7 @@ def no_proxy_of_the_tester(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.mark.parametrize("no_proxy", ["", "cloud.example"])
-def test_the_address_of_a_proxy_is_not_taken_for_the_own_one(monkeypatch, no_proxy: str) -> None:
+def test_the_address_of_a_proxy_is_not_taken_for_the_own_one(monkeypatch, no_proxy):
     """SSH does not go through it: the machine would be open to another network, and unreachable."""
     monkeypatch.setenv("HTTPS_PROXY", "http://user:geheim@127.0.0.1:3128")
     monkeypatch.setenv("NO_PROXY", no_proxy)
@@ -29,7 +29,7 @@ def test_the_address_of_a_proxy_is_not_taken_for_the_own_one(monkeypatch, no_pro
     assert "geheim" not in str(refused.value)
 
 
-def test_a_host_in_no_proxy_is_asked_for_the_own_address(monkeypatch) -> None:
+def test_a_host_in_no_proxy_is_asked_for_the_own_address(monkeypatch):
     asked: list[str] = []
 
     def request(_: object, method: str, url: str, **__: object) -> SimpleNamespace:
@@ -43,7 +43,7 @@ def test_a_host_in_no_proxy_is_asked_for_the_own_address(monkeypatch) -> None:
     assert asked == ["GET https://checkip.amazonaws.com"]
 
 
-def test_the_login_of_a_proxy_is_sent_to_it(monkeypatch) -> None:
+def test_the_login_of_a_proxy_is_sent_to_it(monkeypatch):
     monkeypatch.setenv("HTTPS_PROXY", "http://user:p%40ss@127.0.0.1:3128")
     found = proxy_for("https://vc.example")
     assert found is not None
@@ -55,14 +55,14 @@ def test_the_login_of_a_proxy_is_sent_to_it(monkeypatch) -> None:
     ("no_proxy", "through"), [("", True), ("other.example", True), ("vc.example", False),
                               (".example", False), ("*", False)]
 )  # fmt: skip
-def test_no_proxy_counts(monkeypatch, no_proxy: str, through: bool) -> None:
+def test_no_proxy_counts(monkeypatch, no_proxy, through):
     monkeypatch.setenv("HTTPS_PROXY", "proxy.example:3128")
     monkeypatch.setenv("NO_PROXY", no_proxy)
     found = proxy_for("https://vc.example:443/sdk")
     assert (found and (found.host, found.port)) == (("proxy.example", 3128) if through else None)
 
 
-def test_what_is_no_proxy_is_refused_and_not_shown(monkeypatch) -> None:
+def test_what_is_no_proxy_is_refused_and_not_shown(monkeypatch):
     monkeypatch.setenv("HTTPS_PROXY", "socks5://user:geheim@proxy.example")
     with pytest.raises(InvalidValue) as refused:
         proxy_for("https://vc.example")

@@ -20,7 +20,7 @@ class Keeping:
         raise OSError
 
 
-def test_each_provider_is_made_once_and_closed_with_all(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_each_provider_is_made_once_and_closed_with_all(monkeypatch):
     monkeypatch.setattr(registry, "provider", lambda _: Keeping())
     with Providers() as providers:
         first = providers.named("one")
@@ -31,7 +31,7 @@ def test_each_provider_is_made_once_and_closed_with_all(monkeypatch: pytest.Monk
     assert first.closed == 1
 
 
-def test_only_what_rents_is_a_renter() -> None:
+def test_only_what_rents_is_a_renter():
     with Providers() as providers:
         assert providers.renter("local") is None
         assert providers.renter("fake") is providers.named("fake")

@@ -83,12 +83,12 @@ def looked_up(wanted: Cell, *, offline: bool = True) -> tuple[Rental, bool, tupl
         return resolve_rental(providers.renter(wanted.provider), wanted, SHIPPED, offline=offline)
 
 
-def test_every_cloud_with_prices_is_tried() -> None:
+def test_every_cloud_with_prices_is_tried():
     assert set(DISKS) <= set(PRICED)
 
 
 @pytest.mark.parametrize("provider", DISKS)
-def test_without_a_region_a_price_is_shown_and_whose_it_is(provider: str) -> None:
+def test_without_a_region_a_price_is_shown_and_whose_it_is(provider):
     rental, asked, notes = looked_up(cell(provider))
     assert not asked
     assert rental.hourly_usd
@@ -98,14 +98,14 @@ def test_without_a_region_a_price_is_shown_and_whose_it_is(provider: str) -> Non
 
 
 @pytest.mark.parametrize("provider", DISKS)
-def test_a_region_that_is_named_is_not_replaced(provider: str) -> None:
+def test_a_region_that_is_named_is_not_replaced(provider):
     named = {"aws": "eu-central-1", "azure": "westeurope", "gcp": "europe-west1"}[provider]
     rental, _, notes = looked_up(cell(provider, region=named))
     assert (rental.scope.region, notes) == (named, ())
 
 
 @pytest.mark.parametrize("provider", DISKS)
-def test_an_unknown_region_is_refused_offline(provider: str) -> None:
+def test_an_unknown_region_is_refused_offline(provider):
     known = priced_region(provider)
     with pytest.raises(UnknownName) as refused:
         looked_up(cell(provider, region=known[:-1] + "x9"))
@@ -113,7 +113,7 @@ def test_an_unknown_region_is_refused_offline(provider: str) -> None:
     assert known in refused.value.advice
 
 
-def test_the_region_of_an_unknown_zone_is_refused_too_but_a_private_cloud_has_its_own() -> None:
+def test_the_region_of_an_unknown_zone_is_refused_too_but_a_private_cloud_has_its_own():
     with pytest.raises(UnknownName, match="europe-wst1"):
         looked_up(cell("gcp", zone="europe-wst1-b"))
     private = cell("aws", region="xx-here-1", endpoint_url="http://127.0.0.1:1")
@@ -121,7 +121,7 @@ def test_the_region_of_an_unknown_zone_is_refused_too_but_a_private_cloud_has_it
 
 
 @pytest.mark.parametrize("provider", ["aws", "azure", "vsphere"])
-def test_a_cloud_that_cannot_be_asked_is_planned_from_the_catalogue(provider, monkeypatch) -> None:
+def test_a_cloud_that_cannot_be_asked_is_planned_from_the_catalogue(provider, monkeypatch):
     for name in ("AWS_REGION", "AWS_DEFAULT_REGION", "AZURE_SUBSCRIPTION_ID", "VSPHERE_SERVER"):
         monkeypatch.delenv(name, raising=False)
     wanted = cell("aws") if provider == "vsphere" else cell(provider)
@@ -133,7 +133,7 @@ def test_a_cloud_that_cannot_be_asked_is_planned_from_the_catalogue(provider, mo
     assert notes[0].startswith("the cloud was not queried; figures are from the catalogue (no ")
 
 
-def test_a_machine_that_the_catalogue_lacks_is_told_with_what_is_near() -> None:
+def test_a_machine_that_the_catalogue_lacks_is_told_with_what_is_near():
     _, _, notes = looked_up(cell("aws", region="us-east-1", instance_type="m5.lage"))
     (note,) = notes
     assert note.endswith("did you mean m5.large or m5d.large or m5.xlarge?")

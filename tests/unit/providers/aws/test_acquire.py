@@ -1,8 +1,6 @@
 """Renting on AWS, against moto: what is made and how, and what happens when something goes wrong:
 an error that says what was wrong, and a release after which nothing is left."""
 
-from typing import Any
-
 import pytest
 from tests.unit.providers.aws.rig import CLAIM, ROOT, Answer, Cloud, changed, refusal
 
@@ -43,7 +41,7 @@ def in_state(**state: str):
     return changed(change)
 
 
-def test_a_volume_is_rented_attached_found_read_back_and_told_of_without_keys(cloud: Cloud):
+def test_a_volume_is_rented_attached_found_read_back_and_told_of_without_keys(cloud):
     acquired = cloud.acquire()
     (instance,) = cloud.live()
     data = next(v for v in cloud.volumes() if v["Size"] == 20)
@@ -68,9 +66,7 @@ def test_a_volume_is_rented_attached_found_read_back_and_told_of_without_keys(cl
         assert secret not in told
 
 
-def test_only_the_callers_network_gets_in_and_the_machine_takes_its_disks_along(
-    cloud: Cloud,
-) -> None:
+def test_only_the_callers_network_gets_in_and_the_machine_takes_its_disks_along(cloud):
     cloud.acquire()
     groups = cloud.client().describe_security_groups()["SecurityGroups"]
     (ours,) = [g for g in groups if g["GroupName"] == f"diskbench-{CLAIM.lease_id}-group"]
@@ -85,7 +81,7 @@ def test_only_the_callers_network_gets_in_and_the_machine_takes_its_disks_along(
 @pytest.mark.parametrize(
     "operation", ["CreateSecurityGroup", "RunInstances", "CreateVolume", "AttachVolume"]
 )
-def test_a_try_that_was_cut_off_is_taken_up_where_it_stood(cloud: Cloud, operation: str) -> None:
+def test_a_try_that_was_cut_off_is_taken_up_where_it_stood(cloud, operation):
     rental = cloud.resolve()
     cloud.wire.spoil(operation, ZeroDivisionError())
     with pytest.raises(ZeroDivisionError):
@@ -95,7 +91,7 @@ def test_a_try_that_was_cut_off_is_taken_up_where_it_stood(cloud: Cloud, operati
     assert len(cloud.volumes()) == 2
 
 
-def test_a_machine_that_ended_before_is_replaced_under_another_token(cloud: Cloud) -> None:
+def test_a_machine_that_ended_before_is_replaced_under_another_token(cloud):
     rental = cloud.resolve()
     first = cloud.acquire_of(rental)
     cloud.client().terminate_instances(InstanceIds=[first.facts["instance_id"]])
@@ -106,7 +102,7 @@ def test_a_machine_that_ended_before_is_replaced_under_another_token(cloud: Clou
     assert one["ClientToken"] != two["ClientToken"]
 
 
-def test_group_and_subnet_of_the_user_are_neither_made_nor_deleted(cloud: Cloud) -> None:
+def test_group_and_subnet_of_the_user_are_neither_made_nor_deleted(cloud):
     ec2 = cloud.client()
     group = ec2.describe_security_groups()["SecurityGroups"][0]["GroupId"]
     subnet = ec2.describe_subnets()["Subnets"][0]["SubnetId"]
@@ -122,14 +118,14 @@ def test_group_and_subnet_of_the_user_are_neither_made_nor_deleted(cloud: Cloud)
     assert ec2.describe_security_groups(GroupIds=[group])["SecurityGroups"]
 
 
-def test_an_emulated_cloud_is_told_how_to_behave(cloud: Cloud) -> None:
+def test_an_emulated_cloud_is_told_how_to_behave(cloud):
     cloud.acquire(lab=EmulationOptions(time_scale=60))
     for operation in ("RunInstances", "CreateVolume"):
         tagged = cloud.wire.requests(operation)[0]["TagSpecifications"][0]["Tags"]
         assert {"Key": "diskbench-lab", "Value": "time_scale=60.0"} in tagged
 
 
-def test_without_capacity_in_the_first_zone_the_second_is_tried(cloud: Cloud) -> None:
+def test_without_capacity_in_the_first_zone_the_second_is_tried(cloud):
     cloud.wire.spoil("RunInstances", refusal("InsufficientInstanceCapacity", "none", 500))
     acquired = cloud.acquire()
     assert acquired.facts["zone"] == acquired.facts["volumes"][0]["zone"] == "us-east-1b"
@@ -138,7 +134,7 @@ def test_without_capacity_in_the_first_zone_the_second_is_tried(cloud: Cloud) ->
     assert one["ClientToken"] != two["ClientToken"]
 
 
-def test_without_capacity_for_the_volume_nothing_stays_in_the_first_zone(cloud: Cloud) -> None:
+def test_without_capacity_for_the_volume_nothing_stays_in_the_first_zone(cloud):
     cloud.wire.spoil("CreateVolume", refusal("InsufficientVolumeCapacity", "none", 500))
     acquired = cloud.acquire()
     assert acquired.facts["zone"] == "us-east-1b"
@@ -147,14 +143,14 @@ def test_without_capacity_for_the_volume_nothing_stays_in_the_first_zone(cloud: 
 
 
 @pytest.mark.parametrize("code", ["Server.InsufficientInstanceCapacity", "Server.InternalError"])
-def test_capacity_that_ends_while_starting_moves_on_too(cloud: Cloud, code: str) -> None:
+def test_capacity_that_ends_while_starting_moves_on_too(cloud, code):
     state = {"name": "terminated", "code": code, "why": "none"}
     cloud.wire.spoil("DescribeInstances", lambda _, call: call(), lambda _, call: call(),
                      in_state(**state))  # fmt: skip
     assert cloud.acquire().facts["zone"] == "us-east-1b"
 
 
-def test_a_storm_of_throttling_is_sat_out(cloud: Cloud) -> None:
+def test_a_storm_of_throttling_is_sat_out(cloud):
     throttled = refusal("RequestLimitExceeded", "slower", 503)
     for operation in ("RunInstances", "DescribeInstances", "CreateVolume", "AttachVolume"):
         cloud.wire.spoil(operation, throttled, throttled, throttled)
@@ -163,7 +159,7 @@ def test_a_storm_of_throttling_is_sat_out(cloud: Cloud) -> None:
 
 
 @pytest.mark.parametrize("operation", ["ImportKeyPair", "CreateSecurityGroup", "AttachVolume"])
-def test_an_answer_that_was_lost_makes_nothing_twice(cloud: Cloud, operation: str) -> None:
+def test_an_answer_that_was_lost_makes_nothing_twice(cloud, operation):
     """What has no client token; stock moto knows none of those that there are."""
 
     def lost(_, call):
@@ -213,8 +209,8 @@ def attaching(answer: Answer) -> None:
     ],
 )  # fmt: skip
 def test_what_never_becomes_what_it_should_or_is_another_is_given_up_and_told(
-    cloud: Cloud, answer: Any, guest: dict[str, Any], says: str, impatient: str | None
-) -> None:
+    cloud, answer, guest, says, impatient
+):
     if answer:
         cloud.wire.always(*answer)
     for name, value in guest.items():
@@ -222,7 +218,7 @@ def test_what_never_becomes_what_it_should_or_is_another_is_given_up_and_told(
     fails(cloud, RentalFailed, says, impatient=impatient)
 
 
-def test_a_machine_ended_from_outside_while_ssh_is_waited_for_is_told(cloud: Cloud) -> None:
+def test_a_machine_ended_from_outside_while_ssh_is_waited_for_is_told(cloud):
     cloud.guest.refusals = 10**6
     state = {"name": "shutting-down", "code": "Client.UserInitiatedShutdown", "why": "by hand"}
     ok = [lambda _, call: call()] * 5
@@ -230,9 +226,7 @@ def test_a_machine_ended_from_outside_while_ssh_is_waited_for_is_told(cloud: Clo
     fails(cloud, RentalFailed, "is shutting-down: by hand")
 
 
-def test_a_connection_that_breaks_is_made_again_and_a_late_attachment_waited_for(
-    cloud: Cloud,
-) -> None:
+def test_a_connection_that_breaks_is_made_again_and_a_late_attachment_waited_for(cloud):
     cloud.guest.broken = 2
     through = [lambda _, call: call()] * 4
     cloud.wire.spoil("DescribeVolumes", *through, changed(attaching), changed(attaching))
@@ -240,7 +234,7 @@ def test_a_connection_that_breaks_is_made_again_and_a_late_attachment_waited_for
     assert len(cloud.wire.requests("AttachVolume")) == 1
 
 
-def test_a_disk_that_was_there_before_is_never_handed_over(cloud: Cloud) -> None:
+def test_a_disk_that_was_there_before_is_never_handed_over(cloud):
     rental = cloud.resolve()
     acquired = cloud.acquire_of(rental)
     identity = acquired.identity
@@ -261,9 +255,7 @@ def test_a_disk_that_was_there_before_is_never_handed_over(cloud: Cloud) -> None
         ),
     ],
 )
-def test_a_volume_other_than_asked_for_fails_the_run(
-    cloud: Cloud, field: str, value: object, says: str
-) -> None:
+def test_a_volume_other_than_asked_for_fails_the_run(cloud, field, value, says):
     def other(answer: Answer) -> None:
         if cloud.wire.calls[-2][0] == "DescribeInstanceTypes":  # that is how reading back begins
             answer["Volumes"][0][field] = value
@@ -275,7 +267,7 @@ def test_a_volume_other_than_asked_for_fails_the_run(
         cloud.acquire_of(rental)
 
 
-def test_a_machine_other_than_asked_for_fails_the_run(cloud: Cloud) -> None:
+def test_a_machine_other_than_asked_for_fails_the_run(cloud):
     def other(answer: Answer) -> None:
         for held in answer["Reservations"]:
             for instance in held["Instances"]:
@@ -287,7 +279,7 @@ def test_a_machine_other_than_asked_for_fails_the_run(cloud: Cloud) -> None:
     assert "is optional, but required was requested" in error.message
 
 
-def test_limits_that_changed_since_they_were_looked_up_fail_the_run(cloud: Cloud) -> None:
+def test_limits_that_changed_since_they_were_looked_up_fail_the_run(cloud):
     def slower(answer: Answer) -> None:
         answer["InstanceTypes"][0]["EbsInfo"]["EbsOptimizedInfo"]["BaselineIops"] = 100
 
@@ -299,6 +291,6 @@ def test_limits_that_changed_since_they_were_looked_up_fail_the_run(cloud: Cloud
 
 
 @pytest.mark.parametrize("moment", ["is starting", "is being made", "answers at", "is attached"])
-def test_whoever_stops_it_waits_for_nothing(cloud: Cloud, moment: str) -> None:
+def test_whoever_stops_it_waits_for_nothing(cloud, moment):
     cloud.watch.stop_at = moment
     fails(cloud, Interrupted, "stopped while waiting for the cloud")

@@ -28,7 +28,7 @@ def stray_volume(cloud: Cloud, claim: Claim = CLAIM) -> str:
     return str(cloud.client().create_volume(**request)["VolumeId"])
 
 
-def test_everything_is_given_back_in_the_order_of_dependence(cloud: Cloud) -> None:
+def test_everything_is_given_back_in_the_order_of_dependence(cloud):
     cloud.acquire()
     cloud.wire.calls.clear()
     release(cloud)
@@ -39,7 +39,7 @@ def test_everything_is_given_back_in_the_order_of_dependence(cloud: Cloud) -> No
     ]  # fmt: skip
 
 
-def test_only_the_lease_is_given_back(cloud: Cloud) -> None:
+def test_only_the_lease_is_given_back(cloud):
     cloud.acquire()
     mine = cloud.client().create_volume(AvailabilityZone="us-east-1a", Size=1)["VolumeId"]
     stray = stray_volume(cloud, OTHER)
@@ -52,9 +52,7 @@ def test_only_the_lease_is_given_back(cloud: Cloud) -> None:
     [("DeleteVolume", "VolumeInUse"), ("DeleteVolume", "IncorrectState"),
      ("DeleteSecurityGroup", "DependencyViolation")],
 )  # fmt: skip
-def test_what_still_hangs_on_something_is_tried_again(
-    cloud: Cloud, operation: str, code: str
-) -> None:
+def test_what_still_hangs_on_something_is_tried_again(cloud, operation, code):
     cloud.acquire()
     stray_volume(cloud)
     cloud.wire.spoil(operation, refusal(code, "in use"), refusal(code, "in use"))
@@ -62,7 +60,7 @@ def test_what_still_hangs_on_something_is_tried_again(
     assert cloud.left() == []
 
 
-def test_everything_is_tried_and_all_that_is_left_is_named_once(cloud: Cloud) -> None:
+def test_everything_is_tried_and_all_that_is_left_is_named_once(cloud):
     cloud.acquire()
     stray = stray_volume(cloud)
     cloud.impatient("delete_s")
@@ -79,7 +77,7 @@ def test_everything_is_tried_and_all_that_is_left_is_named_once(cloud: Cloud) ->
     assert cloud.client().describe_key_pairs()["KeyPairs"] == [], "tried to the end"
 
 
-def test_a_machine_that_will_not_end_is_named(cloud: Cloud) -> None:
+def test_a_machine_that_will_not_end_is_named(cloud):
     cloud.acquire()
     cloud.impatient("terminate_s", "delete_s")
     cloud.wire.spoil("TerminateInstances", lambda *_: {})
@@ -87,14 +85,14 @@ def test_a_machine_that_will_not_end_is_named(cloud: Cloud) -> None:
         release(cloud)
 
 
-def test_another_account_is_not_taken_for_an_empty_one(cloud: Cloud) -> None:
+def test_another_account_is_not_taken_for_an_empty_one(cloud):
     with pytest.raises(ReleaseFailed):
         cloud.provider.release(CLAIM.lease_id, scope(cloud, account="work@999999999999"))
     with pytest.raises(AccessDenied, match="to account 123456789012"):
         cloud.provider.found(scope(cloud, account="999999999999"))
 
 
-def test_every_lease_is_found_with_all_that_it_holds(cloud: Cloud) -> None:
+def test_every_lease_is_found_with_all_that_it_holds(cloud):
     cloud.acquire()
     stray = stray_volume(cloud, OTHER)
     ours, theirs = cloud.provider.found(scope(cloud))
@@ -104,7 +102,7 @@ def test_every_lease_is_found_with_all_that_it_holds(cloud: Cloud) -> None:
     assert (theirs.lease_id, theirs.resources) == (OTHER.lease_id, (f"volume {stray}",))
 
 
-def test_a_tag_that_is_no_lease_releases_and_removes_nothing(cloud: Cloud, tmp_path) -> None:
+def test_a_tag_that_is_no_lease_releases_and_removes_nothing(cloud, tmp_path):
     """Whoever can tag a volume must not choose a directory that is removed."""
     precious = tmp_path / "data" / "diskbench" / "precious"
     precious.mkdir(parents=True)
@@ -113,7 +111,7 @@ def test_a_tag_that_is_no_lease_releases_and_removes_nothing(cloud: Cloud, tmp_p
     assert precious.exists()
 
 
-def test_a_machine_that_never_was_or_was_ended_is_gone_with_its_reason(cloud: Cloud) -> None:
+def test_a_machine_that_never_was_or_was_ended_is_gone_with_its_reason(cloud):
     told = cloud.provider.gone(CLAIM.lease_id, scope(cloud))
     assert told == f"EC2 lists no instance of lease {CLAIM.lease_id}"
     instance = cloud.acquire().facts["instance_id"]
@@ -122,15 +120,13 @@ def test_a_machine_that_never_was_or_was_ended_is_gone_with_its_reason(cloud: Cl
     assert told.startswith(f"{instance} is terminated: Client.UserInitiatedShutdown")
 
 
-def test_what_aws_does_not_answer_gives_no_machine_up(cloud: Cloud) -> None:
+def test_what_aws_does_not_answer_gives_no_machine_up(cloud):
     cloud.acquire()
     cloud.wire.always("DescribeInstances", refusal("ExpiredToken", "expired"))
     assert cloud.provider.gone(CLAIM.lease_id, scope(cloud)) is None
 
 
-def test_a_user_of_another_partition_asks_for_the_regions_where_he_is(
-    cloud: Cloud, monkeypatch
-) -> None:
+def test_a_user_of_another_partition_asks_for_the_regions_where_he_is(cloud, monkeypatch):
     monkeypatch.setenv("AWS_DEFAULT_REGION", "eu-west-1")
     asked: list[str] = []
 

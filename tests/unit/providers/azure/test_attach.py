@@ -20,7 +20,7 @@ def changed(disk: GuestDisk, **more: object) -> GuestDisk:
     return disk.model_copy(update=more)
 
 
-def test_a_disk_is_found_under_its_lun_and_those_of_one_nvme_controller_by_their_wwn() -> None:
+def test_a_disk_is_found_under_its_lun_and_those_of_one_nvme_controller_by_their_wwn():
     assert find_lun([ROOT, OURS], 0, SIZE, [ROOT]) == OURS
     assert (path(OURS), identity(OURS)) == (SCSI, "naa.2")
     root = changed(ROOT, node="/dev/nvme0n1", number="259:0", identity=CONTROLLER, wwn="eui.1")
@@ -35,12 +35,12 @@ def test_a_disk_is_found_under_its_lun_and_those_of_one_nvme_controller_by_their
     ("before", "words"),
     [(None, "could see it appear"), ([changed(OURS, links=())], "existed before")],
 )
-def test_in_doubt_nothing_is_written(before: list[GuestDisk] | None, words: str) -> None:
+def test_in_doubt_nothing_is_written(before, words):
     with pytest.raises(RentalFailed, match=words):
         find_lun([OURS], 0, SIZE, before)
 
 
-def test_nvme_disks_of_the_machines_own_come_before_the_temporary_one_which_a_link_names() -> None:
+def test_nvme_disks_of_the_machines_own_come_before_the_temporary_one_which_a_link_names():
     model = "Microsoft NVMe Direct Disk v2"
     first = changed(OURS, node="/dev/nvme1n1", model=model, links=())
     second = changed(OURS, node="/dev/nvme2n1", model=model, links=())

@@ -150,7 +150,7 @@ def prices() -> Iterator[str]:
         thread.join()
 
 
-def test_all_pages_of_the_price_list_are_read_and_one_that_does_not_answer_is_told(prices: str):
+def test_all_pages_of_the_price_list_are_read_and_one_that_does_not_answer_is_told(prices):
     found = list(retail_prices(prices, "Virtual Machines", "eastus"))
     assert [one["armSkuName"] for one in found] == ["Standard_D2s_v3", "Standard_D4s_v3"]
     assert "armRegionName eq 'eastus'" in Prices.asked[0]["$filter"][0]

@@ -40,15 +40,13 @@ def googles(file: Path, **more: str) -> None:
 
 
 @pytest.mark.parametrize("endpoint", [None, "https://compute-mine.p.googleapis.com"])
-def test_google_is_never_called_without_credentials(endpoint: str | None) -> None:
+def test_google_is_never_called_without_credentials(endpoint):
     with pytest.raises(AccessDenied, match=r"^there are no Google credentials\n") as refused:
         log_in("my-project", endpoint)
     assert "gcloud auth application-default login" in refused.value.advice
 
 
-def test_a_file_of_credentials_that_cannot_be_used_is_named(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_file_of_credentials_that_cannot_be_used_is_named(tmp_path, monkeypatch):
     monkeypatch.setenv("GOOGLE_APPLICATION_CREDENTIALS", str(tmp_path / "gone.json"))
     with pytest.raises(AccessDenied, match=r"cannot be used: .*gone\.json"):
         log_in("my-project", None)
@@ -62,7 +60,7 @@ def test_the_project_is_that_typed_or_of_credentials_which_never_go_out_in_the_c
     assert isinstance(log_in("my-project", EMULATOR).credentials, AnonymousCredentials)
 
 
-def test_an_emulator_on_this_machine_needs_a_project_and_no_credentials(monkeypatch) -> None:
+def test_an_emulator_on_this_machine_needs_a_project_and_no_credentials(monkeypatch):
     login = log_in("my-project", EMULATOR)
     assert isinstance(login.credentials, AnonymousCredentials)
     assert login.emulated
@@ -82,7 +80,7 @@ def test_a_token_goes_back_to_whoever_issued_it_and_google_is_not_asked_about_it
     assert "redentials" not in repr(login), "they are never shown"
 
 
-def test_a_sovereign_cloud_is_known_by_its_credentials(key_file: Path) -> None:
+def test_a_sovereign_cloud_is_known_by_its_credentials(key_file):
     googles(key_file, universe_domain="s3nsapis.fr")
     login = log_in("my-project", "https://compute.s3nsapis.fr")
     assert (login.universe, login.emulated) == ("s3nsapis.fr", False)
@@ -99,5 +97,5 @@ def test_a_sovereign_cloud_is_known_by_its_credentials(key_file: Path) -> None:
         (EMULATOR, False),
     ],
 )
-def test_googles_endpoints_are_known_by_their_host(url: str, *, theirs: bool) -> None:
+def test_googles_endpoints_are_known_by_their_host(url, theirs):
     assert is_google(url) is theirs

@@ -88,7 +88,7 @@ def _of_each_type_the_ends() -> Iterator[object]:
         yield pytest.param(cloud, name, size, marks=[pytest.mark.slow] if between else [])
 
 
-def test_every_type_with_a_burst_is_run() -> None:
+def test_every_type_with_a_burst_is_run():
     bursting = {
         (cloud, name)
         for cloud in clouds()
@@ -100,7 +100,7 @@ def test_every_type_with_a_burst_is_run() -> None:
 
 @pytest.mark.parametrize("block", BLOCKS, ids=lambda size: f"{size // KIB}k")
 @pytest.mark.parametrize(("cloud", "name", "size"), list(_of_each_type_the_ends()))
-def test_plan_lab_and_verdict_agree(cloud: str, name: str, size: int, block: int) -> None:
+def test_plan_lab_and_verdict_agree(cloud, name, size, block):
     found = limits(cloud, name, size)
     scale = max(1.0, _last_empty_s(_plan(cloud, name, size, 1.0, block)) / BURST_S)
     plan = _plan(cloud, name, size, scale, block)
@@ -165,7 +165,7 @@ MACHINES = [
 
 @pytest.mark.slow
 @pytest.mark.parametrize("cloud", ["aws", "azure"])
-def test_every_bucket_of_a_machine_empties_when_the_plan_says(cloud: str) -> None:
+def test_every_bucket_of_a_machine_empties_when_the_plan_says(cloud):
     """No lab has machines of these types; a disk of a machine's gates stands for one."""
     seen = set()
     for at, name in MACHINES:

@@ -26,7 +26,7 @@ class Opened:
         self.closed += 1
 
 
-def test_threads_that_ask_at_the_same_time_share_one_session() -> None:
+def test_threads_that_ask_at_the_same_time_share_one_session():
     sessions: Sessions[Opened] = Sessions()
     all_asked, made = threading.Barrier(4), list[Opened]()
 
@@ -49,7 +49,7 @@ def fail(*_: object) -> Opened:
     raise OSError("nobody answers")
 
 
-def test_a_session_that_was_refused_or_could_not_be_opened_is_opened_anew() -> None:
+def test_a_session_that_was_refused_or_could_not_be_opened_is_opened_anew():
     sessions: Sessions[Opened] = Sessions()
     with pytest.raises(OSError, match="nobody"):
         sessions.of("eu", fail)
@@ -61,7 +61,7 @@ def test_a_session_that_was_refused_or_could_not_be_opened_is_opened_anew() -> N
     assert first.closed == 0, "others may use it"
 
 
-def test_closing_ends_every_session_also_after_one_that_fails() -> None:
+def test_closing_ends_every_session_also_after_one_that_fails():
     sessions: Sessions[Any] = Sessions()
     sessions.of("us", lambda: SimpleNamespace(close=fail, refused=threading.Event()))
     second = sessions.of("eu", Opened)
@@ -71,7 +71,7 @@ def test_closing_ends_every_session_also_after_one_that_fails() -> None:
     assert sessions.of("eu", Opened) is not second
 
 
-def test_details_are_stored_under_their_old_names_and_read_as_they_were_written() -> None:
+def test_details_are_stored_under_their_old_names_and_read_as_they_were_written():
     for kind in (AwsResolved, AzureResolved, GcpResolved, VsphereResolved):
         assert kind.model_fields["requested"].serialization_alias == "wanted"
     details = resolved()

@@ -18,8 +18,8 @@ def told(off_s: float, took_s: float = 0.2) -> tuple[str, str]:
 
 @pytest.mark.parametrize(("off_s", "took_s"), [(0, 0.2), (0.9, 0.2), (-9, 0.2), (-20, 25)])
 def test_some_seconds_are_borne_because_headers_count_whole_ones_and_answers_take_some(
-    off_s: float, took_s: float
-) -> None:
+    off_s, took_s
+):
     assert told(off_s, took_s)[0] == "ok"
 
 

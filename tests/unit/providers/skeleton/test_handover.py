@@ -51,7 +51,7 @@ def ours(cloud: str, **more: Any) -> GuestDisk:
 
 
 @pytest.mark.parametrize("cloud", CLOUDS)
-def test_our_disk_is_waited_for_and_found(cloud: str) -> None:
+def test_our_disk_is_waited_for_and_found(cloud):
     find = CLOUDS[cloud][1]
     assert find([ROOT], [ROOT]) is None
     found = find([ROOT, ours(cloud)], [ROOT])
@@ -68,16 +68,14 @@ def test_our_disk_is_waited_for_and_found(cloud: str) -> None:
         ([{}, {"node": "/dev/sdc", "number": "8:32"}], [], "/dev/sdb, /dev/sdc in the guest"),
     ],
 )
-def test_a_disk_that_may_be_somebody_elses_is_never_taken(
-    cloud: str, changed: list[dict[str, Any]], seen_before: list[dict[str, Any]], words: str
-) -> None:
+def test_a_disk_that_may_be_somebody_elses_is_never_taken(cloud, changed, seen_before, words):
     shown = [ours(cloud, **one) for one in changed]
     before = [ROOT, *(ours(cloud, **one) for one in seen_before)]
     with pytest.raises(RentalFailed, match=words):
         CLOUDS[cloud][1]([ROOT, *shown], before)
 
 
-def test_a_value_that_is_not_as_asked_is_named_as_it_is_and_as_asked() -> None:
+def test_a_value_that_is_not_as_asked_is_named_as_it_is_and_as_asked():
     found = [*differs("disk a", "size in GiB", 10, 20), *differs("disk a", "type", "x", "x")]
     assert found == ["size in GiB of disk a is 20, but 10 was requested"]
     words = "Sky delivered something other than what was requested: size in GiB"
@@ -107,9 +105,7 @@ class Silent(RigOnlooker):
         (None, "look whether your own group, rules or network"),
     ],
 )
-def test_a_machine_that_never_answers_says_which_network_was_admitted(
-    admitted: str | None, says: str
-) -> None:
+def test_a_machine_that_never_answers_says_which_network_was_admitted(admitted, says):
     timing = CloudTiming(ssh_s=0.0)
     order: Any = SimpleNamespace(
         details=SimpleNamespace(ssh_cidr=admitted), watch=Silent(), timing=timing, bare_metal=False

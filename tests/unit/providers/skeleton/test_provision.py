@@ -17,7 +17,7 @@ def rent(full: set[str], tried: list[str]):
     return make
 
 
-def test_the_next_zone_is_tried_after_what_the_first_gave_is_taken_back() -> None:
+def test_the_next_zone_is_tried_after_what_the_first_gave_is_taken_back():
     onlooker, tried = RigOnlooker(), list[str]()
     found = in_first_with_capacity(
         ("a", "b", "c"), rent({"a"}, tried), lambda: tried.append("undo"), onlooker, region="r"
@@ -27,7 +27,7 @@ def test_the_next_zone_is_tried_after_what_the_first_gave_is_taken_back() -> Non
     assert onlooker.notes == ["no capacity in a; trying b"]
 
 
-def test_without_capacity_anywhere_each_zone_is_named_and_nothing_stays() -> None:
+def test_without_capacity_anywhere_each_zone_is_named_and_nothing_stays():
     onlooker, tried = RigOnlooker(), list[str]()
     with pytest.raises(NoCapacity, match="no zone of r has capacity: a: a is full; b: b is full"):
         in_first_with_capacity(
@@ -37,7 +37,7 @@ def test_without_capacity_anywhere_each_zone_is_named_and_nothing_stays() -> Non
     assert onlooker.notes == ["no capacity in a; trying b", "no capacity in b"]
 
 
-def test_another_refusal_ends_it_at_once() -> None:
+def test_another_refusal_ends_it_at_once():
     def refuse(zone: str) -> str:
         raise QuotaExceeded(zone)
 
@@ -45,7 +45,7 @@ def test_another_refusal_ends_it_at_once() -> None:
         in_first_with_capacity(("a", "b"), refuse, lambda: None, RigOnlooker(), region="r")
 
 
-def test_a_lease_with_a_machine_goes_on_in_its_zone() -> None:
+def test_a_lease_with_a_machine_goes_on_in_its_zone():
     zones = ("a", "b", "c")
     assert zones_from(zones, "b") == ("b", "c")
     assert zones_from(zones, None) == zones

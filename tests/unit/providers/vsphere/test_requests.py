@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from pyVmomi import vim
 from pyVmomi.VmomiJSONEncoder import VmomiJSONEncoder
-from tests.rigs.golden import PLACE, Golden
+from tests.rigs.golden import PLACE
 from tests.unit.providers.vsphere.made import requested, resolved
 
 from diskbench.errors import InvalidValue
@@ -72,11 +72,11 @@ def _set(found: Any) -> Any:
 
 
 @pytest.mark.parametrize("name", CASES)
-def test_a_request_is_what_its_file_says(name: str, golden: Golden) -> None:
+def test_a_request_is_what_its_file_says(name, golden):
     golden.check(f"requests/vsphere/{name}.json", as_text(CASES[name]))
 
 
-def test_no_file_is_left_of_a_request_that_is_gone() -> None:
+def test_no_file_is_left_of_a_request_that_is_gone():
     assert {file.stem for file in (PLACE / "requests/vsphere").iterdir()} == set(CASES)
 
 
@@ -84,9 +84,7 @@ def test_no_file_is_left_of_a_request_that_is_gone() -> None:
     ("provisioning", "thin", "scrubbed"),
     [("thin", True, False), ("lazy-zeroed", False, False), ("eager-zeroed", False, True)],
 )
-def test_provisioning_is_two_words_of_the_backing(
-    provisioning: str, thin: bool, scrubbed: bool
-) -> None:
+def test_provisioning_is_two_words_of_the_backing(provisioning, thin, scrubbed):
     details = resolved(requested=requested(provisioning=provisioning))
     (change,) = requests.add_disks(details, 1001, DATASTORE, []).deviceChange
     backing = change.device.backing
@@ -94,7 +92,7 @@ def test_provisioning_is_two_words_of_the_backing(
     assert change.device.capacityInBytes == 20 * GIB
 
 
-def test_a_policy_says_itself_how_the_disk_is_made() -> None:
+def test_a_policy_says_itself_how_the_disk_is_made():
     details = resolved(requested=requested(provisioning=None), policy=GOLD)
     (change,) = requests.add_disks(details, 1001, DATASTORE, []).deviceChange
     assert change.device.backing.thinProvisioned is None
@@ -110,15 +108,13 @@ def test_a_policy_says_itself_how_the_disk_is_made() -> None:
         ("nvme", {"nvme_buses": (0,)}, 1),
     ],
 )
-def test_the_controller_of_our_own_is_beside_the_templates(
-    controller: str, template: dict[str, Any], bus: int
-) -> None:
+def test_the_controller_of_our_own_is_beside_the_templates(controller, template, bus):
     own = Template(id="vm-70", name="debian-12", **template)
     details = resolved(requested=requested(controller=controller), template=own)
     assert requests.bus_number(details) == bus
 
 
-def test_our_controller_is_known_by_kind_and_bus_and_needs_a_free_one() -> None:
+def test_our_controller_is_known_by_kind_and_bus_and_needs_a_free_one():
     full = Template(id="vm-70", name="debian-12", buses=(0, 1, 2, 3))
     with pytest.raises(InvalidValue, match="none is free"):
         requests.bus_number(resolved(template=full))

@@ -141,7 +141,6 @@ class TestLaterEnd:
         before = dict(rig.resource("schedules"))
         rig.extend(5 * HOUR_S)
         (found,) = rig.provider.found(rig.scope())
-        assert found.expires_at is not None
         when = datetime.fromtimestamp(found.expires_at, UTC) + timedelta(minutes=15)
         after = rig.resource("schedules")
         assert after["properties"]["dailyRecurrence"]["time"] == when.strftime("%H%M")
@@ -202,7 +201,6 @@ class TestWhatAzureCounts:
         assert (disk.limit, disk.period_s, len(disk.points)) == ("disk-iops", 60, 4)
         assert machine.limit is None
         told = exceeded_within(found.values(), *self.STEP)
-        assert told is not None
         assert (told.seconds, told.counted_s) == ({"disk-iops": 180.0}, 180.0)
 
     def test_a_run_keeps_what_azure_counted_though_its_machine_is_gone(self, azure, tmp_path):

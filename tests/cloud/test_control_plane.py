@@ -314,7 +314,6 @@ def test_a_body_that_is_not_as_google_documents_it_is_refused(gcp, body, said):
 def test_an_answer_that_google_never_gives_is_caught(wrong, said):
     path = f"/compute/v1/projects/{rented_gcp.PROJECT}/zones/{rented_gcp.ZONE}/disks/d"
     found = discovery.match("GET", path)
-    assert found is not None
     assert schema.answer_problems(found[0], {"name": "d", "sizeGb": "20"}) == []
     (problem,) = schema.answer_problems(found[0], {"name": "d"} | wrong)
     assert said in problem

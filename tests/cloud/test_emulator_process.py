@@ -35,7 +35,6 @@ def start(state: Path, *options: str) -> tuple[subprocess.Popen[str], dict[str, 
         stdout=subprocess.PIPE,
         text=True,
     )
-    assert process.stdout is not None
     return process, json.loads(process.stdout.readline())
 
 

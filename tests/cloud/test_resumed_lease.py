@@ -72,10 +72,7 @@ class Abandoned:
         return open_database(self.user.extra_env["DISKBENCH_DATABASE_URL"])
 
     def row_end(self, plan: Plan) -> float:
-        lease = load_lease(self.database, plan.lease_id)
-        assert lease is not None
-        assert lease.expires_at is not None
-        return datetime.fromisoformat(lease.expires_at).timestamp()
+        return load_lease(self.database, plan.lease_id).ends.timestamp()
 
     def set_row(self, plan: Plan, left_s: float) -> None:
         end = datetime.now(UTC) + timedelta(seconds=left_s)
@@ -84,8 +81,6 @@ class Abandoned:
     def extend(self, plan: Plan, expires_at: float, guest: Any = None) -> None:
         """As the engine does it; in the guest that is given alone."""
         assert isinstance(self.cloud.provider, ExtendsLeases)
-        assert plan.acquired is not None
-        assert plan.rental is not None
         end = LeaseEnd(expires_at=expires_at, left_s=expires_at - time.time())
         host = guest or guest_of(plan.acquired)
         lease, scope = plan.lease_id, plan.rental.scope

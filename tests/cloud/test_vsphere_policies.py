@@ -164,10 +164,8 @@ def test_a_datastore_over_nfs_names_its_filer(user):
 
 def test_a_distributed_network_and_a_host_in_place_of_its_cluster_are_known(user):
     found = details(user.resolved(network="DC0_DVPG0", esxi_host="DC0_C0_H1"))
-    assert found.network is not None
     assert found.network.kind == "DistributedVirtualPortgroup"
     assert all((found.network.portgroup, found.network.switch))
-    assert found.host is not None
     assert (found.host.name, found.compute.name) == ("DC0_C0_H1", "DC0_C0")
 
 

@@ -145,7 +145,6 @@ def test_a_run_whose_records_are_damaged_still_ends(tmp_path):
     manifest.write_text("{")
     finish_run(database, evidence, plan, 0, "failed", None)
     found = archive.read_manifest(evidence, RUN_IDS[0])
-    assert found is not None
     assert found.steps == ()
     assert "step.json" in found.damaged[0]
     assert manifest.with_name("manifest.json.damaged").read_text() == "{"

@@ -71,7 +71,6 @@ def test_limits_and_prices_take_the_place_of_the_shipped_ones_and_say_where_they
     assert found.max_disks == 40, "what the API does not tell stays"
     assert "DescribeInstanceTypes" in book.machines.sources[found.source].words()
     price = book.prices.machine_price("c4.xlarge")
-    assert price is not None
     assert price[0] == book.prices.machine_hourly_usd("c4.xlarge") == 0.21
     assert book.prices.sources[price[1]].words().endswith(f"({TODAY})")
 

@@ -98,7 +98,6 @@ def test_without_a_word_there_is_no_host_cache_and_the_largest_is_just_below_fou
 def limits_of(spec: RentSpec) -> tuple[Any, Any, Any]:
     """The limits of one disk, and its IOPS and throughput."""
     found = disk_request(spec).limits(spec.size_gib or 1)
-    assert found is not None
     (pool,) = found.pools
     return found, pool.iops, pool.bytes_per_s
 

@@ -58,7 +58,6 @@ def test_a_burst_that_no_catalogue_knows_is_the_labs_alone_and_needs_height_and_
     burst = {"hidden_burst": 4, "hidden_burst_for_s": 20, "time_scale": 60}
     request = LabRequest(style="azure", disk=SOLD, **burst)
     (pool,) = real_limits(request, SOLD).pools
-    assert pool.iops is not None
     assert pool.iops.ceiling == 4 * pool.iops.baseline
     assert lasts_s(scaled(pool.iops, time_scale=60)) == pytest.approx(20)
     with pytest.raises(InvalidValue) as refused:

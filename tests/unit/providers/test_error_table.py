@@ -82,14 +82,11 @@ def test_the_first_row_that_matches_makes_the_error(code, said, action, status, 
     assert (type(error), error.message) == (kind, message)
 
 
-def test_what_to_look_at_stands_before_the_way_to_resume():
+def test_what_to_look_at_stands_before_the_way_to_resume_and_a_row_matches_any_of_its_codes():
     error = error_of(TABLE, ("",), "x", "y", 500)
     assert isinstance(error, Throttled)
     assert error.look_at == "look at the page"
     assert error.advice == "look at the page, then diskbench resume"
-
-
-def test_a_row_matches_any_of_several_codes():
     table = (ErrorRow(AccessDenied, "{code}", codes=("Base",)), ErrorRow(RentalFailed, "the rest"))
     error = error_of(table, ("Derived", "Base"), "x", "y")
     assert (type(error), error.message) == (AccessDenied, "Derived")

@@ -22,13 +22,6 @@ def ours(error: Exception, **more: object) -> DiskbenchError:
     return translate(error, RUN, **more)  # type: ignore[arg-type]
 
 
-def test_a_type_that_a_zone_does_not_have_is_a_lack_of_capacity_there():
-    said = "Your requested instance type (x) is not supported in your requested Availability Zone"
-    for words in (said, "auf Deutsch"):  # its words do not count
-        assert isinstance(ours(refusal("Unsupported", words)), NoCapacity)
-    assert isinstance(of_code("Unsupported", said, "ec2:CreateVolume"), InvalidValue)
-
-
 def test_an_encoded_message_is_opened_where_that_is_allowed_and_a_deny_in_it_told():
     said = "You are not authorized. Encoded authorization failure message: AbC-123"
     opened = {"AbC-123": '{"allowed":false,"context":{"action":"ec2:CreateTags"}}'}
@@ -87,6 +80,10 @@ def test_the_code_is_found_behind_our_error_and_a_fault_of_our_own_is_not_dresse
     assert error_code(error) == "InvalidVolume.NotFound"
     assert is_missing(error)
     assert error_code(ValueError()) == ""
+    said = "Your requested instance type (x) is not supported in your requested Availability Zone"
+    for words in (said, "auf Deutsch"):  # its words do not count
+        assert isinstance(ours(refusal("Unsupported", words)), NoCapacity)
+    assert isinstance(of_code("Unsupported", said, "ec2:CreateVolume"), InvalidValue)
 
 
 CODES = Path(__file__).with_name("ec2-error-codes.txt")

@@ -57,6 +57,7 @@ def test_the_next_type_is_rented_where_no_zone_has_the_first(cloud):
     acquired = cloud.acquire_of(rental)
     assert acquired.facts["instance_type"] == others[0]
     assert cloud.acquire_of(rental) == acquired
+    hide_once(cloud)  # one empty listing closes no lease whose ids are known
     cloud.provider.release(CLAIM.lease_id, rental.scope, made=acquired.made)
     assert cloud.left() == []
 
@@ -71,13 +72,6 @@ def test_a_typed_machine_is_never_replaced(cloud):
     assert cloud.left() == []
 
 
-def test_a_key_or_group_that_is_not_known_yet_is_waited_for(cloud):
-    late = [refusal("InvalidKeyPair.NotFound"), refusal("InvalidGroup.NotFound")]
-    cloud.wire.spoil("RunInstances", *late, refusal("InvalidGroup.NotFound"))
-    cloud.acquire()
-    assert len({one["ClientToken"] for one in cloud.wire.requests("RunInstances")}) == 1
-
-
 def empty(key: str):
     return changed(lambda answer: answer.update({key: []}))
 
@@ -89,14 +83,6 @@ def hide_once(cloud: Cloud) -> None:
         cloud.wire.spoil(f"Describe{kind}", empty(kind))
 
 
-def test_one_empty_listing_closes_no_lease_whose_ids_are_known(cloud):
-    rental = cloud.resolve()
-    acquired = cloud.acquire_of(rental)
-    hide_once(cloud)
-    cloud.provider.release(CLAIM.lease_id, rental.scope, made=acquired.made)
-    assert cloud.left() == []
-
-
 def test_a_zone_without_capacity_is_cleared_by_id_where_nothing_is_listed_yet(cloud):
     def none_and_unlisted(*_: Any) -> Answer:
         hide_once(cloud)
@@ -105,6 +91,7 @@ def test_a_zone_without_capacity_is_cleared_by_id_where_nothing_is_listed_yet(cl
     cloud.wire.spoil("CreateVolume", none_and_unlisted)
     cloud.acquire()
     assert {i["Placement"]["AvailabilityZone"] for i in cloud.live()} == {"us-east-1b"}
+    assert {v["AvailabilityZone"] for v in cloud.volumes()} == {"us-east-1b"}
 
 
 def test_a_rental_in_the_sovereign_cloud_is_not_refused_for_its_name_as_others_are():
@@ -136,16 +123,13 @@ def local_zone(opt_in: str):
     return changed(lambda answer: answer["AvailabilityZones"].append(item))
 
 
-def test_a_local_zone_without_opt_in_says_how_to_opt_in(cloud):
+def test_a_local_zone_without_opt_in_says_how_to_and_has_a_root_disk_that_each_sells(cloud):
     cloud.wire.spoil("DescribeAvailabilityZones", local_zone("not-opted-in"))
     with pytest.raises(InvalidValue) as refused:
         cloud.resolve(zone="us-east-1-bos-1a")
     assert "--group-name us-east-1-bos-1" in refused.value.advice
     with pytest.raises(UnknownName):
         cloud.resolve(zone="us-east-1-bos-2a")
-
-
-def test_a_local_zone_has_a_root_disk_that_every_local_zone_sells(cloud):
     zone = "us-east-1-bos-1a"
     cloud.wire.spoil("DescribeAvailabilityZones", local_zone("opted-in"))
     offering = {"InstanceType": "m5.large", "LocationType": "availability-zone", "Location": zone}
@@ -191,14 +175,11 @@ def test_a_machine_without_a_public_address_is_reached_at_its_private_one(cloud)
     assert len(cloud.provider.foresee(cell(GP2, **spec), SHIPPED).prices) == len(rental.prices)
 
 
-@pytest.mark.parametrize(
-    ("more", "says"),
-    [({}, "needs a --subnet"), ({"subnet": "subnet-0a"}, "network that SSH comes from")],
-)
-def test_a_private_machine_that_nobody_would_reach_is_refused_offline(more, says):
-    with pytest.raises(InvalidValue, match=says) as refused:
-        disk_request(RentSpec(disk="gp2", size_gib=20, **PRIVATE, **more))
-    assert refused.value.field == "no_public_ip"
+def test_a_private_machine_that_nobody_would_reach_is_refused_offline():
+    for subnet, says in ((None, "needs a --subnet"), ("subnet-0a", "network that SSH comes from")):
+        with pytest.raises(InvalidValue, match=says) as refused:
+            disk_request(RentSpec(disk="gp2", size_gib=20, **PRIVATE, subnet=subnet))
+        assert refused.value.field == "no_public_ip"
 
 
 def test_an_image_of_the_marketplace_is_refused_before_renting_without_subscription(cloud):

@@ -45,12 +45,16 @@ def test_the_default_is_a_whole_rental(cloud):
     assert all(part.source for part in rental.prices)
 
 
-def test_without_a_region_it_is_said_where_one_is_looked_for(cloud, monkeypatch):
+def test_without_a_region_or_its_profile_it_is_said_which_there_are(cloud, monkeypatch, tmp_path):
     monkeypatch.delenv("AWS_DEFAULT_REGION")
     monkeypatch.setattr(boto3, "Session", boto3.session.Session)
     with pytest.raises(InvalidValue, match="no AWS region") as refused:
         cloud.resolve()
     assert "--region eu-central-1" in refused.value.advice
+    (tmp_path / "aws-config").write_text("[profile work]\nregion = eu-central-1\n")
+    with pytest.raises(UnknownName, match="'wrok'") as refused:
+        cloud.resolve(account="wrok")
+    assert "did you mean work" in refused.value.advice
 
 
 def test_the_image_is_the_newest_ubuntu_or_amazon_linux_where_there_is_none(cloud):
@@ -104,17 +108,22 @@ def test_a_type_that_its_zone_does_not_offer_says_where_it_is(cloud):
     assert "offered in us-east-1b" in refused.value.advice
     assert cloud.resolve(instance_type="m5.large").zones == ("us-east-1b",)
 
-
-def test_the_next_cheapest_machine_is_taken_where_the_cheapest_is_not_offered(cloud):
     def without(answer: dict) -> None:
         offered = answer["InstanceTypeOfferings"]
         offered[:] = [one for one in offered if one["InstanceType"] != "c6in.large"]
 
-    cloud.wire.spoil("DescribeInstanceTypeOfferings", changed(without))
-    assert cloud.resolve().instance_type == "m6in.large"
+    cloud.wire.always("DescribeInstanceTypeOfferings", changed(without))
+    assert cloud.resolve().instance_type == "m6in.large", "the next cheapest"
 
 
-def test_a_small_burstable_or_spot_machine_and_one_open_to_all_are_warned_of(cloud):
+def test_a_contradicted_catalogue_and_a_small_burstable_spot_or_open_machine_are_told(cloud):
+    def faster(answer: dict) -> None:
+        answer["InstanceTypes"][0]["EbsInfo"]["EbsOptimizedInfo"]["BaselineIops"] = 9000
+
+    cloud.wire.spoil("DescribeInstanceTypes", changed(faster))
+    rental = cloud.resolve()
+    assert "EC2 says 9000" in rental.warnings[0]
+    assert rental.details["machine"]["ebs"]["baseline_iops"] == 9000
     (warning,) = cloud.resolve(instance_type="m5.large").warnings
     assert "m5.large sustains 3,600 IOPS and 81 MB/s" in warning
     assert "c6in.large is large enough" in warning
@@ -123,17 +132,7 @@ def test_a_small_burstable_or_spot_machine_and_one_open_to_all_are_warned_of(clo
         assert says in " ".join(warnings)
 
 
-def test_a_catalogue_that_ec2_contradicts_is_told(cloud):
-    def faster(answer: dict) -> None:
-        answer["InstanceTypes"][0]["EbsInfo"]["EbsOptimizedInfo"]["BaselineIops"] = 9000
-
-    cloud.wire.spoil("DescribeInstanceTypes", changed(faster))
-    rental = cloud.resolve()
-    assert "EC2 says 9000" in rental.warnings[0]
-    assert rental.details["machine"]["ebs"]["baseline_iops"] == 9000
-
-
-def test_four_striped_disks_get_a_machine_for_four_or_need_a_choice(cloud):
+def test_four_striped_disks_get_a_machine_for_four_and_one_takes_only_so_many(cloud):
     rental = cloud.resolve(count=4, stripe=True)
     disk: Any = rental.disk
     assert (rental.instance_type, disk.count) == ("c6in.2xlarge", 4)
@@ -143,6 +142,13 @@ def test_four_striped_disks_get_a_machine_for_four_or_need_a_choice(cloud):
         cloud.resolve(huge)
     assert "--instance-type" in refused.value.advice
     assert cloud.resolve(huge, instance_type="m7i.large").instance_type == "m7i.large"
+    ec2 = AwsSessions().at(None, REGION, cloud.url).edge("ec2", QUICK)
+    few = find_machine(ec2, "m5.large", ()).model_copy(update={"max_disks": 4})
+    spec = GP2.model_copy(update={"count": 3, "stripe": True})
+    with pytest.raises(InvalidValue, match=r"--count 3 on m5\.large") as refused:
+        check_support(few, disk_request(spec))
+    assert "it takes 2" in refused.value.advice
+    check_support(few.model_copy(update={"disks_apart": True}), disk_request(spec))
 
 
 def test_a_root_disk_is_as_its_image_and_an_instance_store_as_its_machine(cloud):
@@ -170,23 +176,6 @@ def test_a_machine_that_cannot_carry_the_disk_is_refused(cloud, machine, spec, s
         cloud.resolve(RentSpec(**spec), instance_type=machine)
 
 
-def test_a_machine_takes_only_so_many_disks(cloud):
-    ec2 = AwsSessions().at(None, REGION, cloud.url).edge("ec2", QUICK)
-    few = find_machine(ec2, "m5.large", ()).model_copy(update={"max_disks": 4})
-    spec = GP2.model_copy(update={"count": 3, "stripe": True})
-    with pytest.raises(InvalidValue, match=r"--count 3 on m5\.large") as refused:
-        check_support(few, disk_request(spec))
-    assert "it takes 2" in refused.value.advice
-    check_support(few.model_copy(update={"disks_apart": True}), disk_request(spec))
-
-
-def test_an_emulator_on_this_machine_lets_it_in_and_has_the_labs_options(cloud):
-    rental = cloud.resolve(lab=EmulationOptions(time_scale=60))
-    assert rental.details["ssh_cidr"] == "127.0.0.0/8"
-    assert "bursts to 3,000 for 31 s" in rental.promise
-    assert cloud.resolve(ssh_cidr="10.1.2.3").details["ssh_cidr"] == "10.1.2.3/32"
-
-
 def test_a_zone_names_its_region_and_a_subnet_of_the_users_zone_and_address(cloud):
     rental = cloud.resolve(zone="us-west-2b")
     assert (rental.scope.region, rental.zones) == ("us-west-2", ("us-west-2b",))
@@ -196,14 +185,10 @@ def test_a_zone_names_its_region_and_a_subnet_of_the_users_zone_and_address(clou
     rental = cloud.resolve(subnet=mine["SubnetId"])
     assert rental.zones == ("us-east-1c",)
     assert rental.details["places"][0]["public"] is None
-
-
-def test_a_profile_that_does_not_exist_lists_those_that_do(cloud, monkeypatch, tmp_path):
-    (tmp_path / "aws-config").write_text("[profile work]\nregion = eu-central-1\n")
-    monkeypatch.setattr(boto3, "Session", boto3.session.Session)
-    with pytest.raises(UnknownName, match="'wrok'") as refused:
-        cloud.resolve(account="wrok")
-    assert "did you mean work" in refused.value.advice
+    rental = cloud.resolve(lab=EmulationOptions(time_scale=60))
+    assert rental.details["ssh_cidr"] == "127.0.0.0/8"
+    assert "bursts to 3,000 for 31 s" in rental.promise
+    assert cloud.resolve(ssh_cidr="10.1.2.3").details["ssh_cidr"] == "10.1.2.3/32"
 
 
 def test_an_endpoint_where_nobody_answers_is_not_waited_for_long(cloud, unused_port):

@@ -37,6 +37,9 @@ def test_a_host_that_only_ends_alike_is_not_azure_and_results_of_another_are_emu
     local, sessions = "https://127.0.0.1:1", AzureSessions()
     told = [sessions.at("s", url).emulated_endpoint() for url in (None, GOVERNMENT, local)]
     assert told == [None, None, local]
+    group = "/subscriptions/0/resourceGroups/g"
+    assert kind_of(group) == "Microsoft.Resources/subscriptions/resourceGroups"
+    assert kind_of(f"{group}/resources") == f"{kind_of(group)}/resources"
 
 
 def test_without_a_subscription_or_region_it_says_where_they_may_stand(monkeypatch):
@@ -79,12 +82,6 @@ def test_a_request_has_the_path_and_the_version_of_the_sdks_own(kind):
     url = urlsplit(getattr(operations, f"build_{name}_request")(*arguments).url)
     assert kind_of(url.path).lower() == kind.lower()
     assert parse_qs(url.query)["api-version"] == [client.version_of(kind)]
-
-
-def test_the_right_to_read_what_is_in_a_group_is_another_than_that_to_read_the_group():
-    group = "/subscriptions/0/resourceGroups/g"
-    assert kind_of(group) == "Microsoft.Resources/subscriptions/resourceGroups"
-    assert kind_of(f"{group}/resources") == f"{kind_of(group)}/resources"
 
 
 def test_what_a_user_types_is_no_part_of_a_query():

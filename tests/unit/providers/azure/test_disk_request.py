@@ -52,6 +52,8 @@ ULTRA = {"disk": "UltraSSD_LRS", "size": 64, "iops": 500, "throughput_mib_per_s"
         (asked("root:UltraSSD_LRS"), "cannot start from UltraSSD_LRS"),
         (asked("root", count=2, stripe=True), "one root disk"),
         (asked("temp-disk"), "--size 256 cannot be used with"),
+        (asked("root", None, snapshot=f"{ID}Compute/snapshots/s"), "--from-snapshot"),
+        (asked("temp-disk", None, snapshot=f"{ID}Compute/snapshots/s"), "--from-snapshot"),
         (asked("instance-store", None, cache="readonly"), "--cache readonly cannot be used with"),
         (asked(stripe=True), "several disks"),
         (asked(count=65, stripe=True), "65 is too many"),
@@ -93,6 +95,11 @@ def test_without_a_word_there_is_no_host_cache_and_the_largest_is_just_below_fou
     assert disk_request(asked("root", None)).caching == "None"
     assert disk_request(asked("temp-disk", None)).caching is None
     assert disk_request(asked(size=4095, cache="readwrite")).caching == "ReadWrite"
+    found, iops, _ = limits_of(asked(size=64, performance_tier="p30"))
+    assert (found.tier, found.size_gib, iops.baseline) == ("P30", 64, 5000)
+    _, iops, throughput = limits_of(asked(size=1024, bursting=True))
+    assert (iops.baseline, iops.ceiling, iops.capacity) == (5000, 30_000, None)
+    assert throughput.ceiling == 1000e6
 
 
 def limits_of(spec: RentSpec) -> tuple[Any, Any, Any]:
@@ -100,14 +107,6 @@ def limits_of(spec: RentSpec) -> tuple[Any, Any, Any]:
     found = disk_request(spec).limits(spec.size_gib or 1)
     (pool,) = found.pools
     return found, pool.iops, pool.bytes_per_s
-
-
-def test_a_tier_promises_what_its_own_size_would_and_bursting_on_demand_has_no_bucket():
-    found, iops, _ = limits_of(asked(size=64, performance_tier="p30"))
-    assert (found.tier, found.size_gib, iops.baseline) == ("P30", 64, 5000)
-    _, iops, throughput = limits_of(asked(size=1024, bursting=True))
-    assert (iops.baseline, iops.ceiling, iops.capacity) == (5000, 30_000, None)
-    assert throughput.ceiling == 1000e6
 
 
 @pytest.mark.parametrize(

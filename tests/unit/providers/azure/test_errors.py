@@ -51,7 +51,7 @@ RAISED: dict[str, Exception] = {
 """What the SDK raises by itself."""
 
 
-def test_a_code_is_found_behind_our_own_error():
+def test_a_code_is_found_behind_our_own_error_and_a_wait_that_only_the_message_names_kept():
     theirs = sdk.ServiceRequestError("x")
     theirs.error = SimpleNamespace(code="ResourceNotFound", message="gone")  # type: ignore[attr-defined]
     ours = InvalidValue("y")
@@ -59,6 +59,9 @@ def test_a_code_is_found_behind_our_own_error():
     assert error_code(ours) == "ResourceNotFound"
     assert is_missing(ours)
     assert error_code(InvalidValue("y")) == ""
+    busy = of_code("NicReservedForAnotherVm", WORDS["NicReservedForAnotherVm: wait"], MACHINE)
+    assert isinstance(busy, Busy)
+    assert busy.retry_after_s == 180
 
 
 WORDS = {
@@ -119,12 +122,6 @@ def rows() -> Iterator[tuple[str, DiskbenchError]]:
 def test_what_comes_of_each_published_code(golden):
     golden.check(TABLE, table(rows()))
     assert {*WORDS, *RAISED} <= set(published(TABLE))
-
-
-def test_a_wait_that_only_the_message_names_is_kept():
-    busy = of_code("NicReservedForAnotherVm", WORDS["NicReservedForAnotherVm: wait"], MACHINE)
-    assert isinstance(busy, Busy)
-    assert busy.retry_after_s == 180
 
 
 def test_no_published_code_is_left_to_the_row_for_the_rest():

@@ -43,7 +43,7 @@ def small(asked: Asked, found: AzureMachine) -> str | None:
     return too_small(found, needs(asked.limits(asked.size_gib or 1)), asked, None)
 
 
-def test_a_size_is_read_with_its_limits_in_our_units():
+def test_a_size_is_read_with_its_limits_in_our_units_and_the_date_when_azure_retires_it():
     found = read()
     assert (found.vcpus, found.memory_bytes, found.max_disks) == (8, 32 * 2**30, 16)
     assert (found.uncached.iops, found.uncached.mb_per_s) == (12_800, 192)
@@ -53,6 +53,9 @@ def test_a_size_is_read_with_its_limits_in_our_units():
     found = read({"DiskControllerTypes": "NVMe", "NvmeDiskSizeInMiB": "112640"})
     assert (found.interface, found.cacheable) == ("nvme", False)
     assert (found.local_gib, found.local_nvme) == (110, True)
+    assert read({"RetirementDateUtc": "11/15/2028"}).retires == "2028-11-15"
+    assert read(name="Standard_F4s_v2").retires == "2028-11-15"
+    assert read().retires is None
 
 
 def test_a_size_that_is_barred_sold_elsewhere_or_misspelt_is_refused_with_the_reason():
@@ -150,12 +153,6 @@ def test_what_is_dear_or_needs_another_image_is_never_the_default(size):
     told = {"UncachedDiskIOPS": "999999", "UncachedDiskBytesPerSecond": "9999000000"}
     machines = [read(told, f"Standard_{size}")]
     assert candidates(BOOK, machines, needs(of().limits(256)), of()) == []
-
-
-def test_a_size_that_azure_retires_carries_the_date():
-    assert read({"RetirementDateUtc": "11/15/2028"}).retires == "2028-11-15"
-    assert read(name="Standard_F4s_v2").retires == "2028-11-15"
-    assert read().retires is None
 
 
 def test_a_cached_disk_gets_a_machine_with_a_host_cache_whose_limit_is_known_if_any():

@@ -21,7 +21,7 @@ link\t/dev/disk/by-id/google-diskbench-0\t259:1
 """
 
 
-def test_a_disk_is_found_by_the_name_it_was_attached_under():
+def test_a_disk_is_found_by_its_attached_name_and_namespaces_of_one_controller_by_their_wwn():
     assert OURS.path == LINK
     assert find_disk([ROOT, OURS], "diskbench-0", SIZE, [ROOT]) == OURS
     assert find_disk([ROOT, OURS], "diskbench-1", SIZE, [ROOT]) is None
@@ -30,9 +30,6 @@ def test_a_disk_is_found_by_the_name_it_was_attached_under():
     other = "/dev/disk/by-id/google-a"
     found = find_disk([OURS.model_copy(update={"links": (other, LINK)})], "diskbench-0", SIZE, [])
     assert found.links == (LINK, other), "our link goes before others"
-
-
-def test_namespaces_of_one_controller_are_told_apart_by_their_wwn():
     disks = parse_disks(NVME)
     assert disks[0].identity == disks[1].identity
     found = find_disk(disks, "diskbench-0", SIZE, attach.with_unique_identity(disks[:1]))

@@ -99,12 +99,6 @@ def test_an_operation_is_asked_for_where_it_was_started(compute, wire):
     assert wire.asked[1][1].startswith(f"{PROJECT}/global/operations/op-1")
 
 
-def test_an_operation_that_never_ends_is_given_up(compute, wire):
-    wire.answers = [(200, ZONAL)]
-    with pytest.raises(RentalFailed, match=r"disk d took longer than 0.2 s: insert is running"):
-        change(compute, "disks", "insert", {"zone": "z1"}, "disk d", 0.2)
-
-
 @pytest.mark.parametrize(
     "spoilt", [refusal(503, "backendError"), refusal(403, "rateLimitExceeded"), (200, b"<html>")]
 )
@@ -114,12 +108,17 @@ def test_a_call_that_fails_on_the_way_is_repeated(compute, wire, spoilt):
     assert len(wire.asked) == 3
 
 
-def test_a_call_that_google_refuses_is_not_repeated(compute, wire):
+def test_a_call_that_google_refuses_is_not_repeated_and_an_endless_operation_given_up(
+    compute, wire
+):
     wire.answers = [refusal(404, "notFound")]
     with pytest.raises(InvalidValue) as refused:
         compute.call("disks", "get", {"zone": "z1", "disk": "d"})
     assert is_missing(refused.value)
     assert len(wire.asked) == 1
+    wire.answers = [(200, ZONAL)]
+    with pytest.raises(RentalFailed, match=r"disk d took longer than 0.2 s: insert is running"):
+        change(compute, "disks", "insert", {"zone": "z1"}, "disk d", 0.2)
 
 
 def test_all_pages_of_a_listing_and_all_zones_are_one(compute, wire):

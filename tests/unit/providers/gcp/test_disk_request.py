@@ -35,6 +35,10 @@ def test_a_local_ssd_has_size_and_interface_and_a_root_disk_may_be_of_the_machin
     assert scsi.limits(375) is None, "the catalogue's figures are those over NVMe"
     assert disk_request(RentSpec(disk="root")).type == ""
     assert disk_request(RentSpec(disk="root:pd-ssd", size_gib=50)).type == "pd-ssd"
+    assert disk_request(of(endpoint_url="http://127.0.0.1:1", lab=EmulationOptions(noise=0.1)))
+    # Google is left to say whether a machine takes the disk.
+    for machine in ("n2-standard-64", "n2-custom-64-262144", "x9-standard-4"):
+        assert disk_request(of(disk="pd-extreme", size_gib=500, iops=4000, instance_type=machine))
 
 
 @pytest.mark.parametrize(
@@ -97,10 +101,3 @@ def test_a_machine_that_refuses_the_disk_is_told_before_anybody_is_called(disk, 
     with pytest.raises(UserError) as refused:
         disk_request(spec)
     assert says in f"{refused.value.message} {refused.value.advice}"
-
-
-def test_what_may_be_had_is_let_through():
-    assert disk_request(of(endpoint_url="http://127.0.0.1:1", lab=EmulationOptions(noise=0.1)))
-    # Google is left to say whether a machine takes the disk.
-    for machine in ("n2-standard-64", "n2-custom-64-262144", "x9-standard-4"):
-        assert disk_request(of(disk="pd-extreme", size_gib=500, iops=4000, instance_type=machine))

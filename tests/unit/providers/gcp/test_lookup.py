@@ -61,10 +61,6 @@ def test_everything_is_known_before_anything_is_rented(look, gcp):
     }  # fmt: skip
 
 
-def test_only_zones_that_have_machine_and_disk_are_tried(look):
-    assert look("hyperdisk-balanced").zones == ALL[:3]
-
-
 @pytest.mark.parametrize(
     ("typed", "gclouds", "region"),
     [
@@ -124,7 +120,7 @@ def test_an_image_is_of_the_machines_kind_named_by_release_or_family(look, machi
     assert found.image.arch == found.machine.arch
 
 
-def test_a_root_disk_is_as_its_image_and_local_ssds_come_with_the_machine(look):
+def test_a_root_disk_is_as_its_image_local_ssds_come_with_a_machine_which_holds_so_many(look):
     for disk, told in (("root", ("pd-balanced", 10)), ("local-ssd", ("local-ssd", 375))):
         rented = look(disk, None).disk
         assert (rented.type, rented.size_gib) == told
@@ -132,19 +128,17 @@ def test_a_root_disk_is_as_its_image_and_local_ssds_come_with_the_machine(look):
     assert bundled.machine.bundled_ssds == 1
     with pytest.raises(InvalidValue, match="comes with 1"):
         look("local-ssd", None, count=2, stripe=True, instance_type="c3-standard-4-lssd")
-
-
-def test_a_machine_holds_so_many_disks_and_no_more():
     small = GcpMachine(type="e2-medium", arch="x86_64", vcpus=2, memory_bytes=2**32, max_disks=16)
     check_support(small, GcpDiskRequest(kind="disk", type="pd-ssd", size_gib=20, count=15))
     with pytest.raises(InvalidValue, match="holds 15 disks beside its root disk"):
         check_support(small, GcpDiskRequest(kind="disk", type="pd-ssd", size_gib=20, count=16))
 
 
-def test_a_subnet_and_a_tag_of_the_users_are_used(look):
+def test_a_subnet_and_a_tag_of_the_users_are_used_and_only_zones_with_machine_and_disk(look):
     found = details(look(subnet="default", security_group="mine"))
     assert found.network.subnetwork == f"projects/{PROJECT}/regions/us-central1/subnetworks/default"
     assert (found.tag, found.ssh_cidr) == ("mine", None)
+    assert look("hyperdisk-balanced").zones == ALL[:3]
 
 
 @pytest.mark.parametrize(

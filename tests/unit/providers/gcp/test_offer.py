@@ -45,9 +45,6 @@ def test_a_disk_as_fast_as_every_machine_or_faster_is_measured_all_the_same():
     assert candidates(asked, 375)[0] == "n2-standard-2"
     assert needs(asked, 375).read_iops == 0
     assert too_small("n2-standard-2", 2, asked, 375) is None
-
-
-def test_a_machine_that_would_measure_itself_or_whose_limit_is_not_known_is_told_of():
     warning = str(too_small("n2-standard-2", 2, of("pd-ssd", 256), 256))
     assert "240 / 240 MiB/s" in warning
     assert "n2-standard-8 is large enough" in warning
@@ -56,17 +53,12 @@ def test_a_machine_that_would_measure_itself_or_whose_limit_is_not_known_is_told
     assert "no limit" in str(unknown)
 
 
-@pytest.mark.parametrize(
-    ("machine", "disk", "boot"),
-    [
-        ("n2-standard-4", "pd-ssd", "pd-balanced"),
-        ("n2-standard-4", "pd-balanced", "pd-ssd"),
-        ("n4-standard-4", "hyperdisk-balanced", "hyperdisk-balanced"),
-        ("x9-standard-4", "pd-ssd", ""),
-    ],
-)
-def test_the_root_disk_is_not_of_the_measured_type_if_there_is_a_choice(machine, disk, boot):
-    assert offer.boot_type(machine, of(disk, 20)) == boot
+def test_the_root_disk_is_not_of_the_measured_type_if_there_is_a_choice():
+    assert offer.boot_type("n2-standard-4", of("pd-ssd", 20)) == "pd-balanced"
+    assert offer.boot_type("n2-standard-4", of("pd-balanced", 20)) == "pd-ssd"
+    only = "hyperdisk-balanced"
+    assert offer.boot_type("n4-standard-4", of(only, 20)) == only
+    assert offer.boot_type("x9-standard-4", of("pd-ssd", 20)) == ""
 
 
 @pytest.mark.parametrize(

@@ -104,10 +104,7 @@ def method(name: str) -> Method:
 @pytest.mark.parametrize("name", CASES)
 def test_a_request_is_what_its_file_says(name, golden):
     golden.check(f"requests/gcp/{name}.json", json.dumps(CASES[name][2], indent=2))
-
-
-def test_no_file_is_left_of_a_request_that_is_gone():
-    assert {file.stem for file in (PLACE / "requests/gcp").iterdir()} == set(CASES)
+    assert {file.stem for file in (PLACE / "requests/gcp").iterdir()} <= set(CASES), "one is left"
 
 
 @pytest.mark.slow
@@ -170,14 +167,11 @@ def test_a_machine_asked_for_again_soon_is_the_same_request():
         assert 0 <= late < GUEST_GRACE_S, "not before the lease ends, and before the guest's timer"
 
 
-def test_labels_are_such_as_google_takes():
+def test_labels_are_such_as_google_takes_and_a_firewall_rule_says_whose_it_is():
     claim = CLAIM.model_copy(update={"owner": "Jürgen Müller@" + "x" * 80, "version": "0.1.0+dev"})
     found = checked(requests.labels(claim), "labels")
     told = [found[f"diskbench-{name}"] for name in ("lease", "expires", "version")]
     assert told == ["01jlease", "1800000000", "0_1_0_dev"]
-
-
-def test_a_firewall_rule_says_whose_it_is():
     rule = requests.insert_firewall(LAUNCH)["firewallResource"]
     assert requests.lease_of_rule(rule) == ("01jlease", 1_800_000_000.0)
     assert requests.lease_of_rule({**rule, "name": "somebodys"}) is None

@@ -49,21 +49,18 @@ def test_every_disk_of_a_host_has_names_of_its_own(style):
     assert best == "/dev/disk/by-id/nvme-Amazon_Elastic_Block_Store_vol0abc"
 
 
-def test_a_lease_or_a_volume_that_is_no_name_is_refused():
+def test_a_custom_disk_has_its_limits_and_what_no_catalogue_has_or_is_no_name_is_refused():
+    disk = DiskSpec(type=CUSTOM, size_gib=1, iops=5, throughput_mib_per_s=2)
+    (pool,) = request.disk_limits("vsphere", disk).pools
+    assert pool.iops.baseline == 5
+    with pytest.raises(InvalidValue, match="no catalogue"):
+        request.disk_limits("vsphere", DiskSpec(type="thin", size_gib=1))
     for lease_id in ("", "..", "A", "a/b", "-a", "a" * 65, "a\n"):
         with pytest.raises(InvalidValue):
             request.check_lease_id(lease_id)
     for volume in ("", "../x", "a/b", ".", "-a"):
         with pytest.raises(InvalidValue):
             request.check_volume(volume)
-
-
-def test_a_custom_disk_has_the_limits_it_is_given_and_another_needs_a_catalogue():
-    disk = DiskSpec(type=CUSTOM, size_gib=1, iops=5, throughput_mib_per_s=2)
-    (pool,) = request.disk_limits("vsphere", disk).pools
-    assert pool.iops.baseline == 5
-    with pytest.raises(InvalidValue, match="no catalogue"):
-        request.disk_limits("vsphere", DiskSpec(type="thin", size_gib=1))
 
 
 @pytest.mark.parametrize(
@@ -74,15 +71,12 @@ def test_throughput_is_told_in_the_unit_it_is_sold_in(style, disk, unit):
     assert request.throughput_unit(style, DiskSpec(type=disk, size_gib=100)) == unit
 
 
-def test_cgroup_v2_is_found_and_a_machine_without_io_limits_is_told_so(tmp_path):
+def test_cgroup_v2_is_found_or_told_and_a_base_of_somebody_else_is_refused(tmp_path, monkeypatch):
     with pytest.raises(HostUnavailable, match=r"io\.max"):
         find_groups(tmp_path)
     (tmp_path / "cgroup.controllers").write_text("cpu io memory\n")
     found = find_groups(tmp_path)
     assert (found.version, found.throttle_of("one")) == (2, found.of("one"))
-
-
-def test_a_base_of_somebody_else_is_refused(tmp_path, monkeypatch):
     monkeypatch.setenv("DISKBENCH_LAB_DIR", str(tmp_path / "file"))
     (tmp_path / "file").write_text("")
     with pytest.raises(HostUnavailable) as refused, places.locked("one"):

@@ -39,9 +39,6 @@ def test_the_lease_is_found_again_at_this_installation_only():
     scope = offered(resolved()).scope
     assert (scope.endpoint, scope.account) == ("https://vcenter.example:443", "uuid-of-vcenter")
     assert (scope.ca_file, scope.insecure) == ("/etc/ca.pem", False)
-
-
-def test_vsphere_promises_nothing_and_the_owner_may():
     assert offered(resolved()).promise.startswith("none")
     assert "5,000 IOPS" in offered(resolved(), promise=Promise(iops=5000)).promise
 

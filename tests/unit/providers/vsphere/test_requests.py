@@ -74,10 +74,9 @@ def _set(found: Any) -> Any:
 @pytest.mark.parametrize("name", CASES)
 def test_a_request_is_what_its_file_says(name, golden):
     golden.check(f"requests/vsphere/{name}.json", as_text(CASES[name]))
-
-
-def test_no_file_is_left_of_a_request_that_is_gone():
-    assert {file.stem for file in (PLACE / "requests/vsphere").iterdir()} == set(CASES)
+    assert {file.stem for file in (PLACE / "requests/vsphere").iterdir()} <= set(CASES), (
+        "one is left"
+    )
 
 
 @pytest.mark.parametrize(
@@ -92,11 +91,18 @@ def test_provisioning_is_two_words_of_the_backing(provisioning, thin, scrubbed):
     assert change.device.capacityInBytes == 20 * GIB
 
 
-def test_a_policy_says_itself_how_the_disk_is_made():
+def test_a_policy_says_itself_how_the_disk_is_made_and_our_controller_needs_a_free_bus():
     details = resolved(requested=requested(provisioning=None), policy=GOLD)
     (change,) = requests.add_disks(details, 1001, DATASTORE, []).deviceChange
     assert change.device.backing.thinProvisioned is None
     assert change.profile[0].profileId == GOLD.id
+    full = Template(id="vm-70", name="debian-12", buses=(0, 1, 2, 3))
+    with pytest.raises(InvalidValue, match="none is free"):
+        requests.bus_number(resolved(template=full))
+    device, details = vim.vm.device, resolved()  # the template has bus 0
+    assert requests.is_ours(device.ParaVirtualSCSIController(busNumber=1), details)
+    assert not requests.is_ours(device.ParaVirtualSCSIController(busNumber=0), details)
+    assert not requests.is_ours(device.VirtualLsiLogicSASController(busNumber=1), details)
 
 
 @pytest.mark.parametrize(
@@ -112,16 +118,6 @@ def test_the_controller_of_our_own_is_beside_the_templates(controller, template,
     own = Template(id="vm-70", name="debian-12", **template)
     details = resolved(requested=requested(controller=controller), template=own)
     assert requests.bus_number(details) == bus
-
-
-def test_our_controller_is_known_by_kind_and_bus_and_needs_a_free_one():
-    full = Template(id="vm-70", name="debian-12", buses=(0, 1, 2, 3))
-    with pytest.raises(InvalidValue, match="none is free"):
-        requests.bus_number(resolved(template=full))
-    device, details = vim.vm.device, resolved()  # the template has bus 0
-    assert requests.is_ours(device.ParaVirtualSCSIController(busNumber=1), details)
-    assert not requests.is_ours(device.ParaVirtualSCSIController(busNumber=0), details)
-    assert not requests.is_ours(device.VirtualLsiLogicSASController(busNumber=1), details)
 
 
 @given(st.text())

@@ -32,14 +32,16 @@ def bodies(rig: Rig, action: str) -> list[dict]:
     return [one.body for one in rig.faults.calls(action) if one.body]
 
 
-def test_the_machine_is_given_its_host_key_and_nobody_else_is_told(rig):
-    acquired = rig.acquire()
+def test_the_machine_is_given_its_host_key_and_a_region_without_zones_is_asked_for_none(rig):
+    acquired = rig.acquire(region="westus", instance_type="Standard_D2s_v3")
     (machine,) = [body for body in bodies(rig, MACHINE) if "osProfile" in body["properties"]]
     told = base64.b64decode(machine["properties"]["osProfile"]["customData"]).decode()
     assert told.startswith("#cloud-config")
     private = told.partition("ed25519_private: |")[2].split()[5]
     assert private not in json.dumps(acquired.facts)
     assert not any(private in note for note in rig.watch.notes)
+    assert acquired.facts["zone"] is None
+    assert "zones" not in rig.resource("virtualMachines")
 
 
 def test_another_host_cache_is_had_by_detaching_and_that_is_recorded(rig):
@@ -68,12 +70,6 @@ def test_who_may_not_make_a_schedule_is_told_and_measures_all_the_same(rig):
     acquired = rig.acquire()
     assert "Microsoft.DevTestLab/schedules/write" in acquired.facts["dead_man"]
     assert any("DevTestLab" in note for note in rig.watch.notes)
-
-
-def test_a_region_without_zones_is_asked_for_none(rig):
-    acquired = rig.acquire(region="westus", instance_type="Standard_D2s_v3")
-    assert acquired.facts["zone"] is None
-    assert "zones" not in rig.resource("virtualMachines")
 
 
 def test_throttling_outages_and_a_late_attachment_are_waited_out(rig):
@@ -132,51 +128,41 @@ def test_what_cannot_be_given_back_is_named(rig):
 HOUR_S = 3600.0
 
 
-class TestLaterEnd:
-    """The shutdown schedule is a time of day: it must be moved with the lease, or it goes off while
-    the resumed work runs."""
-
-    def test_the_schedule_goes_off_after_the_new_end(self, rig):
-        rig.acquire()
-        before = dict(rig.resource("schedules"))
+def test_the_schedule_goes_off_after_the_new_end_and_the_tag_that_is_read_is_moved_last(rig):
+    """It is a time of day: it must be moved with the lease, or it goes off while the resumed
+    work runs; where it cannot be moved, the earlier end stays on every tag."""
+    rig.acquire()
+    before = dict(rig.resource("schedules"))
+    rig.faults.reset()
+    rig.extend(5 * HOUR_S)
+    asked = [one for one in rig.faults.asked if one.method in {"PUT", "PATCH"}]
+    assert asked[0].action == SCHEDULE
+    assert {one.action for one in asked[1:]} == {"Microsoft.Resources/tags/write"}
+    of_group = "/resourcegroups/diskbench-one/providers/microsoft.resources/tags/default"
+    at = [n for n, one in enumerate(asked) if of_group in one.path.lower()]
+    assert at == [len(asked) - 1]
+    carried = [row["tags"] for row in rig.cloud.resources.values() if row.get("tags")]
+    assert len({tags["diskbench-expires"] for tags in carried}) == 1
+    (found,) = rig.provider.found(rig.scope())
+    when = datetime.fromtimestamp(found.expires_at, UTC) + timedelta(minutes=15)
+    after = rig.resource("schedules")
+    assert after["properties"]["dailyRecurrence"]["time"] == when.strftime("%H%M")
+    assert after["properties"]["status"] == "Enabled"
+    assert after["tags"] == before["tags"] | {"diskbench-expires": f"{found.expires_at:.0f}"}
+    # A time of day that would come too early is switched off.
+    rig.extend(30 * HOUR_S)
+    power.fire_schedules(rig.cloud)
+    assert rig.provider.gone("one", rig.scope()) is None
+    assert rig.resource("schedules")["properties"]["status"] == "Disabled"
+    rig.extend(2 * HOUR_S)
+    assert rig.resource("schedules")["properties"]["status"] == "Enabled"
+    (found,) = rig.provider.found(rig.scope())
+    rig.faults.reset()
+    rig.faults.forbid(SCHEDULE)
+    with pytest.raises(errors.AccessDenied, match="schedules/write"):
         rig.extend(5 * HOUR_S)
-        (found,) = rig.provider.found(rig.scope())
-        when = datetime.fromtimestamp(found.expires_at, UTC) + timedelta(minutes=15)
-        after = rig.resource("schedules")
-        assert after["properties"]["dailyRecurrence"]["time"] == when.strftime("%H%M")
-        assert after["properties"]["status"] == "Enabled"
-        assert after["tags"] == before["tags"] | {"diskbench-expires": f"{found.expires_at:.0f}"}
-
-    def test_a_time_of_day_that_would_come_too_early_is_switched_off(self, rig):
-        rig.acquire()
-        rig.extend(30 * HOUR_S)
-        power.fire_schedules(rig.cloud)
-        assert rig.provider.gone("one", rig.scope()) is None
-        assert rig.resource("schedules")["properties"]["status"] == "Disabled"
-        rig.extend(2 * HOUR_S)
-        assert rig.resource("schedules")["properties"]["status"] == "Enabled"
-
-    def test_a_schedule_that_cannot_be_moved_leaves_the_earlier_end_on_every_tag(self, rig):
-        rig.acquire()
-        (before,) = rig.provider.found(rig.scope())
-        rig.faults.forbid(SCHEDULE)
-        with pytest.raises(errors.AccessDenied, match="schedules/write"):
-            rig.extend(5 * HOUR_S)
-        assert rig.faults.calls("Microsoft.Resources/tags/write") == []
-        assert rig.provider.found(rig.scope()) == [before]
-
-    def test_the_tag_that_is_read_is_moved_last(self, rig):
-        rig.acquire()
-        rig.faults.reset()
-        rig.extend(5 * HOUR_S)
-        asked = [one for one in rig.faults.asked if one.method in {"PUT", "PATCH"}]
-        assert asked[0].action == SCHEDULE
-        assert {one.action for one in asked[1:]} == {"Microsoft.Resources/tags/write"}
-        of_group = "/resourcegroups/diskbench-one/providers/microsoft.resources/tags/default"
-        at = [n for n, one in enumerate(asked) if of_group in one.path.lower()]
-        assert at == [len(asked) - 1]
-        carried = [row["tags"] for row in rig.cloud.resources.values() if row.get("tags")]
-        assert len({tags["diskbench-expires"] for tags in carried}) == 1
+    assert rig.faults.calls("Microsoft.Resources/tags/write") == []
+    assert rig.provider.found(rig.scope()) == [found]
 
 
 class TestWhatAzureCounts:

@@ -52,27 +52,29 @@ def user(gcp: Gcp, tmp_path: Any, monkeypatch: pytest.MonkeyPatch) -> Iterator[U
     assert gcp.left() == []
 
 
-def test_without_a_public_address_the_private_one_is_reached(user):
+def test_without_a_public_address_the_private_one_is_reached_in_custom_mode_in_its_subnetwork(
+    user,
+):
+    user.gcp.cloud.custom_mode = True
     acquired = user.rent(network=PRIVATE)
     (nic,) = user.machine()["networkInterfaces"]
+    assert nic["subnetwork"].endswith("own-us-central1")
     assert "accessConfigs" not in nic
     assert acquired.address == nic["networkIP"]
 
 
-def test_a_tunnel_of_iaps_reaches_a_machine_that_nobody_else_does(user, monkeypatch):
-    monkeypatch.setenv("PATH", f"{user.gcp.cloud.programs}{os.pathsep}{os.environ['PATH']}")
+def test_a_tunnel_of_iaps_needs_gcloud_and_reaches_a_machine_that_is_private(user, monkeypatch):
+    path = os.environ["PATH"]
+    monkeypatch.setenv("PATH", "/nowhere")
+    with pytest.raises(HostUnavailable, match="gcloud"):
+        user.rent(gcp=TUNNEL)
+    monkeypatch.setenv("PATH", f"{user.gcp.cloud.programs}{os.pathsep}{path}")
     user.gcp.cloud.constraints.enforced.add("compute.vmExternalIpAccess")
     acquired = user.rent(gcp=TUNNEL)
     assert "accessConfigs" not in user.machine()["networkInterfaces"][0]
     (rule,) = user.gcp.cloud.of_kind("firewalls").values()
     assert rule["sourceRanges"] == ["35.235.240.0/20"]
     assert "start-iap-tunnel" in Path(acquired.ssh.config).read_text()
-
-
-def test_without_gcloud_a_tunnel_is_refused_before_anything_is_rented(user, monkeypatch):
-    monkeypatch.setenv("PATH", "/nowhere")
-    with pytest.raises(HostUnavailable, match="gcloud"):
-        user.rent(gcp=TUNNEL)
 
 
 @pytest.mark.parametrize(
@@ -94,19 +96,6 @@ def test_where_shielded_machines_are_required_one_is_made_or_the_image_named(use
     assert "--image" in refused.value.advice
     user.rent()
     assert user.machine()["shieldedInstanceConfig"]["enableSecureBoot"] is True
-
-
-def test_a_default_network_in_custom_mode_gets_its_subnetwork(user):
-    user.gcp.cloud.custom_mode = True
-    user.rent()
-    assert user.machine()["networkInterfaces"][0]["subnetwork"].endswith("own-us-central1")
-
-
-def test_a_network_with_ipv6_only_is_refused_by_name(user):
-    user.gcp.cloud.stack = "IPV6_ONLY"
-    with pytest.raises(InvalidValue, match="IPV6_ONLY"):
-        user.rent()
-    user.gcp.cloud.stack = "IPV4_ONLY"
 
 
 def test_the_local_disks_of_a_z3_are_as_large_as_google_says(user):
@@ -196,15 +185,28 @@ def test_a_lease_passes_where_labels_and_a_key_are_demanded_of_everything(user):
     assert used == {f"{KEY}/cryptoKeyVersions/1"}
 
 
-def test_a_key_in_another_form_is_refused_before_anything_is_asked(user):
+def test_a_key_in_another_form_is_refused_before_asking_and_a_network_of_ipv6_by_name(
+    user,
+):
     with pytest.raises(InvalidValue, match="--kms-key 'my-key'"):
         user.rent(kms_key="my-key")
     assert user.gcp.faults.asked == []
+    user.gcp.cloud.stack = "IPV6_ONLY"
+    with pytest.raises(InvalidValue, match="IPV6_ONLY"):
+        user.rent()
+    user.gcp.cloud.stack = "IPV4_ONLY"
 
 
-def test_a_disk_holds_what_its_snapshot_held(user):
+def test_a_disk_holds_what_its_snapshot_held_which_is_there_and_fits(user):
     cloud = user.gcp.cloud
     path = f"projects/{cloud.project}/global/snapshots/filled"
+    missing, large = ("has no snapshot filled", "snapshots list"), ("holds 20 GiB", "--size 20")
+    for says, advice in (missing, large):
+        with pytest.raises(InvalidValue, match=says) as refused:
+            user.rent(snapshot="filled")
+        assert advice in refused.value.advice
+        assert user.gcp.left() == []
+        cloud.snapshots[path] = Snapshot(20)
     cloud.snapshots[path] = Snapshot(10, b"filled before")
     (told,) = user.rent(snapshot="filled").facts["volumes"]
     assert told["snapshot"] == "filled"
@@ -235,19 +237,3 @@ def test_where_a_zone_has_no_capacity_its_disk_in_two_zones_goes_with_it(user):
     user.gcp.faults.stockout(zone="us-central1-a")
     (told,) = user.rent(disk="pd-balanced-regional").facts["volumes"]
     assert told["replica_zones"] == ["us-central1-b", "us-central1-a"]
-
-
-@pytest.mark.parametrize(
-    ("size_gib", "says", "advice"),
-    [(None, "has no snapshot filled", "snapshots list"), (20, "holds 20 GiB", "--size 20")],
-)
-def test_a_snapshot_that_is_not_there_or_does_not_fit_is_refused_before_renting(
-    user, size_gib, says, advice
-):
-    path = f"projects/{user.gcp.cloud.project}/global/snapshots/filled"
-    if size_gib is not None:
-        user.gcp.cloud.snapshots[path] = Snapshot(size_gib)
-    with pytest.raises(InvalidValue, match=says) as refused:
-        user.rent(snapshot="filled")
-    assert advice in refused.value.advice
-    assert user.gcp.left() == []

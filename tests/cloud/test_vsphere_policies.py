@@ -86,15 +86,12 @@ def test_on_nfs_a_disk_is_thin_or_refused_and_with_vaai_eagerly_zeroed(user):
     assert acquired.facts["volumes"][0]["eager_zeroed"] is True
 
 
-def test_on_vsan_the_policy_decides_and_thin_is_no_difference(user):
+def test_on_vsan_the_policy_decides_and_one_with_data_services_is_the_measured_disks_alone(user):
     acquired = user.rent(datastore="vsan")
     assert acquired.facts["volumes"][0]["thin"] is True
     with pytest.raises(InvalidValue, match="policy"):
         user.resolved(datastore="vsan", provisioning="eager-zeroed")
-
-
-def test_a_policy_with_data_services_is_the_measured_disks_alone(user):
-    acquired = user.rent(datastore=None, storage_policy="VM Encryption Policy")
+    acquired = user.rent("two", datastore=None, storage_policy="VM Encryption Policy")
     assert acquired.facts["storage_policy"] == "VM Encryption Policy"
 
 
@@ -123,20 +120,24 @@ def test_a_tag_that_is_no_custom_attribute_of_machines_is_refused(user, name):
     assert f"govc fields.add -type VirtualMachine {name}" in refused.value.advice
 
 
-# Looking: nothing is made.
-
-
 def details(rental: Rental) -> VsphereResolved:
     return VsphereResolved.model_validate(rental.details)
 
 
-def test_what_is_alone_of_its_kind_need_not_be_named(user):
+def test_what_is_alone_need_not_be_named_and_nfs_distributed_networks_and_hosts_are_known(user):
     found = details(user.resolved())
     places = (found.datacenter, found.compute, found.pool)
     assert [place.name for place in places] == ["DC0", "DC0_C0", "Resources"]
     assert (found.template.name, found.network, found.emulated) == ("debian-12", None, True)
     assert found.template.buses == (0,)
     assert user.vsphere.rented() == []
+    facts = details(user.resolved(datastore="nfs")).facts
+    assert (facts["kind"], facts["remote"]) == ("NFS", "filer.example:/export/nfs")
+    assert facts["devices"] == []
+    found = details(user.resolved(network="DC0_DVPG0", esxi_host="DC0_C0_H1"))
+    assert found.network.kind == "DistributedVirtualPortgroup"
+    assert all((found.network.portgroup, found.network.switch))
+    assert (found.host.name, found.compute.name) == ("DC0_C0_H1", "DC0_C0")
 
 
 @pytest.mark.parametrize(
@@ -154,19 +155,6 @@ def test_a_datastore_is_known_by_what_stands_behind_it(user, datastore, model, t
     (device,) = facts["devices"]
     assert (device["model"], device["paths"], device["active_paths"]) == (model, paths, paths)
     assert device["transports"] == transports
-
-
-def test_a_datastore_over_nfs_names_its_filer(user):
-    facts = details(user.resolved(datastore="nfs")).facts
-    assert (facts["kind"], facts["remote"]) == ("NFS", "filer.example:/export/nfs")
-    assert facts["devices"] == []
-
-
-def test_a_distributed_network_and_a_host_in_place_of_its_cluster_are_known(user):
-    found = details(user.resolved(network="DC0_DVPG0", esxi_host="DC0_C0_H1"))
-    assert found.network.kind == "DistributedVirtualPortgroup"
-    assert all((found.network.portgroup, found.network.switch))
-    assert (found.host.name, found.compute.name) == ("DC0_C0_H1", "DC0_C0")
 
 
 @pytest.mark.parametrize(

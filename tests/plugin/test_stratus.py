@@ -9,7 +9,6 @@ import sys
 import tomllib
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
 
 import pytest
 from tests.rigs.cli import WRITE_THEN_READ, Cli, a_user
@@ -80,13 +79,17 @@ def test_it_passes_the_contract_of_providers(site, tmp_path):
     assert "skipped" not in ended.stdout
 
 
-def test_it_is_listed_with_its_abilities(user):
+def test_it_is_listed_with_its_abilities_and_its_catalogue_and_its_options_are_its_own(user):
     listed = user.done("providers").stdout
     assert "Machines and disks of Stratus, a cloud that is invented." in listed
     assert "stratus" not in Cli(user.home).done("providers").stdout
-
-
-def test_its_options_are_flags_of_its_own_and_nobody_elses(user):
+    disks = json.dumps(user.json("catalog", "disks", "--provider", "stratus"))
+    assert "vapor" in disks
+    assert "cumulus" in disks
+    shown = user.done("catalog", "show", "vapor").stdout
+    assert "6,000" in shown
+    assert "brochure" in shown
+    assert "puff-2" in user.done("catalog", "instances", "--provider", "stratus").stdout
     own = user.done("run", "--provider", "stratus", "--help").stdout
     assert "--altitude" in own
     assert "--lightning" in own
@@ -96,22 +99,6 @@ def test_its_options_are_flags_of_its_own_and_nobody_elses(user):
     assert "unknown altitude 'higher'" in refused.stderr
     refused = user.run("run", *RENTED, "--spot", "--profile", "mine.fio")
     assert refused.returncode == 2
-
-
-def test_its_catalogue_is_listed_and_shown(user):
-    disks = json.dumps(user.json("catalog", "disks", "--provider", "stratus"))
-    assert "vapor" in disks
-    assert "cumulus" in disks
-    shown = user.done("catalog", "show", "vapor").stdout
-    assert "6,000" in shown
-    assert "brochure" in shown
-    assert "puff-2" in user.done("catalog", "instances", "--provider", "stratus").stdout
-
-
-def test_a_plan_promises_prices_and_rents_nothing(user, sky):
-    plan = user.done("plan", *RENTED, "--altitude", "high", "--profile", "mine.fio")
-    assert "bursts to 6,000" in plan.stdout + plan.stderr
-    assert list(sky.things()) == []
 
 
 def test_a_run_is_measured_judged_shown_and_given_back(user, sky):
@@ -142,36 +129,28 @@ def test_a_refusal_of_the_cloud_is_the_error_that_its_table_says(user, sky):
     ended = user.run("run", *RENTED, "--profile", "mine.fio")
     assert "the quota of tenant ground is used up" in ended.stderr
     assert ended.returncode == 2
-
-
-def matrix_of_two(user: Cli) -> str:
-    matrix: dict[str, Any] = {
-        "name": "sky",
-        "defaults": {"provider": "stratus", "profile": str(user.home / "mine.fio")},
-        "include": [
-            {"disk": "vapor", "size": 10, "altitude": "high"},
-            {"disk": "cumulus", "size": 20},
-        ],
-    }
-    file = user.home / "sky.yaml"
-    file.write_text(json.dumps(matrix))
-    return str(file)
+    plan = user.done("plan", *RENTED, "--altitude", "high", "--profile", "mine.fio")
+    assert "bursts to 6,000" in plan.stdout + plan.stderr
+    assert list(sky.things()) == [], "a plan promises and rents nothing"
 
 
 @pytest.mark.usefixtures("sky")
 def test_cells_of_a_matrix_run_on_it(user):
-    user.done("matrix", "run", matrix_of_two(user))
+    (user.home / "sky.yaml").write_text(f"""name: sky
+defaults: {{provider: stratus, profile: {user.home}/mine.fio}}
+include:
+  - {{disk: vapor, size: 10, altitude: high}}
+  - {{disk: cumulus, size: 20}}
+""")
+    user.done("matrix", "run", str(user.home / "sky.yaml"))
     assert sorted(run["state"] for run in user.json("results", "list")["runs"]) == ["done", "done"]
 
 
-def test_the_doctor_examines_it_and_gc_gives_back_what_expired(user, sky):
+def test_the_doctor_examines_it_tries_and_records_a_rental_and_gc_takes_the_expired(user, sky):
     assert "tenant ground" in json.dumps(user.json("doctor", "--provider", "stratus"))
     sky.make("diskbench-01jforgotten-disk", {"lease": "01jforgotten", "expires": 1.0, "zone": "x"})
     ended = user.done("gc", "--provider", "stratus")
     assert "01jforgotten" in ended.stdout + ended.stderr
-
-
-def test_a_rental_of_it_is_tried_and_recorded_without_being_made(user, sky):
     sky.plan_fault("disk", "sky-1b", "quota")
     user.extra_env["STRATUS_TENANT"] = "ground-control"
     ended = user.run("doctor", "--live", *RENTED, "--output", "json")

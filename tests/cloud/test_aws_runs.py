@@ -44,9 +44,7 @@ def a_snapshot(aws: Aws, *, size_gib: int = 1, of: str | None = None) -> str:
 
 
 @pytest.mark.parametrize("of", ["ext4", "dos"])
-def test_every_block_of_a_disk_from_a_snapshot_is_read_once_and_again(
-    aws: Aws, tmp_path: Path, of: str
-) -> None:
+def test_every_block_of_a_disk_from_a_snapshot_is_read_once_and_again(aws, tmp_path, of):
     user = a_renter(tmp_path, aws.env)
     snapshot = a_snapshot(aws, of=of)
     aws.cloud.fast_restores[ZONE] = "optimizing"
@@ -76,8 +74,8 @@ def test_every_block_of_a_disk_from_a_snapshot_is_read_once_and_again(
     ],
 )
 def test_a_snapshot_that_makes_no_such_disk_is_refused_before_renting(
-    aws: Aws, monkeypatch: pytest.MonkeyPatch, tmp_path: Path, size: int | None, says: str
-) -> None:
+    aws, monkeypatch, tmp_path, size, says
+):
     rig: Any = AwsCloud(aws, monkeypatch, tmp_path)
     snapshot = a_snapshot(aws, size_gib=size) if size else "snap-0123"
     with pytest.raises(InvalidValue, match=says):
@@ -91,8 +89,8 @@ def test_a_snapshot_that_makes_no_such_disk_is_refused_before_renting(
     ids=["lazy", "rate", "restored"],
 )
 def test_a_disk_from_a_snapshot_of_a_filled_one_is_slow_until_it_was_read(
-    aws: Aws, tmp_path: Path, option: str, loads: float | None
-) -> None:
+    aws, tmp_path, option, loads
+):
     user = a_renter(tmp_path, aws.env)
     flags = f"--zone {ZONE} --disk gp3 --size 2 --snapshot-of-fill {option} --tag team=db"
     done = rents(user, "aws", aws, f"{flags} --profile first-touch --set size=64m")
@@ -123,7 +121,7 @@ def run(aws: Aws, tmp_path: Path) -> tuple[Cli, str]:
     return user, " ".join(user.run("results", "show", run_id, "-v").stdout.lower().split())
 
 
-def test_the_metrics_of_a_run_are_evidence_and_confirm_its_limit(aws: Aws, tmp_path: Path) -> None:
+def test_the_metrics_of_a_run_are_evidence_and_confirm_its_limit(aws, tmp_path):
     user, printed = run(aws, tmp_path)
     (kept,) = user.home.rglob("metrics.json")
     metrics = {one["name"]: one for one in json.loads(kept.read_bytes())["metrics"]}
@@ -137,7 +135,7 @@ def test_the_metrics_of_a_run_are_evidence_and_confirm_its_limit(aws: Aws, tmp_p
 
 
 @pytest.mark.parametrize("late", [False, True])
-def test_a_run_without_metrics_is_as_ever(aws: Aws, tmp_path: Path, *, late: bool) -> None:
+def test_a_run_without_metrics_is_as_ever(aws, tmp_path, late):
     allowed = json.loads(policy())
     if late:
         aws.cloud.metrics_after_s = 1e9

@@ -9,7 +9,6 @@ from collections import Counter
 import pytest
 from emulators.azure.server import fresh
 from tests.cloud.azure_recordings import COVERED, PACKAGES, Replay, kind_of, recordings
-from tests.cloud.rented_azure import Azure
 
 # The first use fetches the packages; pip prepares each: 300 s are too few on a busy machine.
 pytestmark = pytest.mark.timeout(1800)
@@ -55,7 +54,7 @@ def explained(what: str, api_version: str) -> bool:
 
 
 @pytest.mark.parametrize("package", PACKAGES)
-def test_answers_have_the_form_of_the_recorded_ones(azure: Azure, package: str) -> None:
+def test_answers_have_the_form_of_the_recorded_ones(azure, package):
     found: Counter[str] = Counter()
     for recording in recordings():
         if recording.package == package:
@@ -67,6 +66,6 @@ def test_answers_have_the_form_of_the_recorded_ones(azure: Azure, package: str) 
     assert not found, "\n".join(found)
 
 
-def test_every_kind_that_is_compared_was_recorded() -> None:
+def test_every_kind_that_is_compared_was_recorded():
     found = {kind_of(one) for recording in recordings() for one in recording.exchanges}
     assert found - {None} == set(COVERED)

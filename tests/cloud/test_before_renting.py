@@ -28,7 +28,7 @@ def rent(aws: Aws, aws_user: Cli, *flags: str, region: str = REGION) -> tuple[in
     return done.returncode, " ".join(done.stderr.split())
 
 
-def test_what_may_cost_more_is_refused_with_the_plan_and_the_sum(aws: Aws, aws_user: Cli) -> None:
+def test_what_may_cost_more_is_refused_with_the_plan_and_the_sum(aws, aws_user):
     code, told = rent(aws, aws_user, "--max-cost", "0.01", "--replicates", "3")
     assert code == 2
     assert "of it for transactions" in told
@@ -36,7 +36,7 @@ def test_what_may_cost_more_is_refused_with_the_plan_and_the_sum(aws: Aws, aws_u
     assert told.index("price $0.10") < told.index("error:"), "the plan is shown first"
 
 
-def test_a_price_that_is_not_known_must_be_assumed(aws: Aws, aws_user: Cli) -> None:
+def test_a_price_that_is_not_known_must_be_assumed(aws, aws_user):
     code, told = rent(aws, aws_user, "--max-cost", "5", region="us-west-2")
     assert code == 2
     assert "no price is known for machine m5.large" in told
@@ -61,7 +61,7 @@ axes:
 """
 
 
-def test_a_plan_asks_the_cloud_and_rents_nothing(aws_user: Cli, aws: Aws, tmp_path: Path) -> None:
+def test_a_plan_asks_the_cloud_and_rents_nothing(aws_user, aws, tmp_path):
     file = tmp_path / "mine.yaml"
     file.write_text(MATRIX.format(region=REGION, endpoint=aws.endpoint))
     done = aws_user.call("matrix", "plan", str(file), "--output", "json")

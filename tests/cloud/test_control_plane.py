@@ -12,8 +12,6 @@ from emulators.gcp import discovery, schema
 from emulators.gcp.filters import compile_filter
 from tests.cloud import rented, rented_azure, rented_gcp
 from tests.cloud.rented import ZONE, Aws, Keys, Login, make_keys
-from tests.cloud.rented_azure import Azure
-from tests.cloud.rented_gcp import Gcp
 from tests.rigs.waiting import until
 
 OTHER_ZONE = "us-east-1b"
@@ -35,7 +33,7 @@ def paced(aws: Aws) -> Iterator[Aws]:
     aws.cloud.pace = before
 
 
-def test_a_token_stands_for_one_request_and_one_that_failed_is_not_used_up(aws: Aws) -> None:
+def test_a_token_stands_for_one_request_and_one_that_failed_is_not_used_up(aws):
     aws.faults.refuse("RunInstances", "InsufficientInstanceCapacity", "none", status=500)
     with rented.refused("InsufficientInstanceCapacity", 500):
         rented.launch(aws, ClientToken="t")
@@ -66,9 +64,7 @@ def test_a_token_stands_for_one_request_and_one_that_failed_is_not_used_up(aws: 
     ],
     ids=lambda value: value if isinstance(value, str) else "-".join(map(str, value.values())),
 )
-def test_a_volume_that_is_not_sold_is_refused(
-    aws: Aws, asked: dict[str, object], code: str
-) -> None:
+def test_a_volume_that_is_not_sold_is_refused(aws, asked, code):
     with rented.refused(code):
         aws.client().create_volume(**{"AvailabilityZone": ZONE} | asked)
     assert aws.client().describe_volumes()["Volumes"] == []
@@ -89,14 +85,14 @@ ROOT_OF_IO1 = [{"DeviceName": "/dev/sdf", "Ebs": {"VolumeSize": 4, "VolumeType":
     ],
     ids=lambda value: value if isinstance(value, str) else next(iter(value)),
 )
-def test_a_launch_that_cannot_be_is_refused(aws: Aws, asked: dict[str, object], code: str) -> None:
+def test_a_launch_that_cannot_be_is_refused(aws, asked, code):
     plain = {"InstanceType": "m5.large", "MinCount": 1, "MaxCount": 1}
     with rented.refused(code):
         aws.client().run_instances(**{"ImageId": rented.ubuntu(aws)} | plain | asked)
     assert aws.left() == []
 
 
-def test_a_volume_comes_up_and_is_attached_step_by_step(paced: Aws) -> None:
+def test_a_volume_comes_up_and_is_attached_step_by_step(paced):
     instance = rented.launch(paced)
     rented.up(paced, instance)
     made = paced.client().create_volume(AvailabilityZone=ZONE, VolumeType="gp3", Size=4)
@@ -114,7 +110,7 @@ def test_a_volume_comes_up_and_is_attached_step_by_step(paced: Aws) -> None:
     until(lambda: rented.volume_state(paced, name) == "available")
 
 
-def test_a_volume_is_attached_once_in_its_zone_under_a_free_name(aws: Aws) -> None:
+def test_a_volume_is_attached_once_in_its_zone_under_a_free_name(aws):
     instance = rented.launch(aws, Placement={"AvailabilityZone": ZONE})
     one, two = rented.volume(aws), rented.volume(aws)
     with rented.refused("IncorrectState"):  # it does not run yet
@@ -133,9 +129,7 @@ def test_a_volume_is_attached_once_in_its_zone_under_a_free_name(aws: Aws) -> No
         aws.client().delete_volume(VolumeId=one)
 
 
-def test_a_disk_is_busy_while_its_guest_holds_it_and_as_fast_as_its_machine(
-    aws: Aws, keys: Keys
-) -> None:
+def test_a_disk_is_busy_while_its_guest_holds_it_and_as_fast_as_its_machine(aws, keys):
     # A t3.micro sustains 500 IOPS on EBS; the disk alone may do 3,000.
     instance = rented.launch(aws, "t3.micro", UserData=keys.user_data)
     guest = Login(aws, "ubuntu", rented.up(aws, instance)["PublicIpAddress"], keys)
@@ -167,9 +161,7 @@ HERE = {"location": rented_azure.REGION}
         (HERE | {"tags": {"a/b": "c"}}, "InvalidTagNameCharacters"),
     ],
 )
-def test_a_body_that_azure_does_not_take_is_refused(
-    azure: Azure, body: dict[str, Any], code: str
-) -> None:
+def test_a_body_that_azure_does_not_take_is_refused(azure, body, code):
     with rented_azure.refused(code):
         azure.compute.disks.begin_create_or_update(rented_azure.group(azure), "data", body)
 
@@ -187,14 +179,12 @@ def test_a_body_that_azure_does_not_take_is_refused(
         ("UltraSSD_LRS", 2, {"zones": ["1"]}),
     ],
 )
-def test_a_disk_that_azure_does_not_sell_is_refused(
-    azure: Azure, sku: str, size: int, more: Any
-) -> None:
+def test_a_disk_that_azure_does_not_sell_is_refused(azure, sku, size, more):
     with rented_azure.refused("InvalidParameter"):
         rented_azure.disk(azure, rented_azure.group(azure), sku, size, **more)
 
 
-def test_disks_that_azure_cannot_attach_are_refused(azure: Azure, keys: Keys) -> None:
+def test_disks_that_azure_cannot_attach_are_refused(azure, keys):
     here, zoned = rented_azure.group(azure), {"zones": ["1"]}
     rented_azure.launch(azure, here, keys, **zoned)
 
@@ -249,9 +239,7 @@ def machine(kind: str, zone: str = rented_gcp.ZONE) -> dict[str, Any]:
         ("hyperdisk-throughput", 2048, {"provisioned_throughput": 181}),
     ],
 )
-def test_a_disk_that_google_does_not_sell_is_refused(
-    gcp: Gcp, kind: str, size: int, more: dict[str, Any]
-) -> None:
+def test_a_disk_that_google_does_not_sell_is_refused(gcp, kind, size, more):
     asked = {"name": "d", "type_": type_url(kind), "size_gb": size} | more
     with rented_gcp.refused(400, "invalid"):
         gcp.call("Disks", "insert_unary", zone=rented_gcp.ZONE, disk_resource=asked)
@@ -267,7 +255,7 @@ def test_a_disk_that_google_does_not_sell_is_refused(
         ("e2-standard-4", "hyperdisk-balanced"),
     ],
 )
-def test_a_machine_refuses_disks_it_does_not_take(gcp: Gcp, kind: str, disk_type: str) -> None:
+def test_a_machine_refuses_disks_it_does_not_take(gcp, kind, disk_type):
     params = {"disk_type": type_url(disk_type), "disk_size_gb": 500}
     new = {"auto_delete": True, "initialize_params": params}
     first = "hyperdisk-balanced" if kind[1] == "4" else "pd-balanced"
@@ -291,7 +279,7 @@ def test_a_machine_refuses_disks_it_does_not_take(gcp: Gcp, kind: str, disk_type
     ],
     ids=str,
 )
-def test_a_machine_that_google_does_not_make_is_refused(gcp: Gcp, changed: dict[str, Any]) -> None:
+def test_a_machine_that_google_does_not_make_is_refused(gcp, changed):
     with rented_gcp.refused(400, "invalid"):
         rented_gcp.insert(gcp, rented_gcp.wanted(**changed))
     assert gcp.left() == []
@@ -309,9 +297,7 @@ def test_a_machine_that_google_does_not_make_is_refused(gcp: Gcp, changed: dict[
     ],
     ids=lambda value: value if isinstance(value, str) else "",
 )
-def test_a_body_that_is_not_as_google_documents_it_is_refused(
-    gcp: Gcp, body: Any, said: str
-) -> None:
+def test_a_body_that_is_not_as_google_documents_it_is_refused(gcp, body, said):
     status, answer = gcp.http("POST", f"zones/{rented_gcp.ZONE}/disks", body)
     assert (status, said in str(answer["error"]["message"])) == (400, True), answer
 
@@ -325,16 +311,15 @@ def test_a_body_that_is_not_as_google_documents_it_is_refused(
     ],
     ids=str,
 )
-def test_an_answer_that_google_never_gives_is_caught(wrong: Any, said: str) -> None:
+def test_an_answer_that_google_never_gives_is_caught(wrong, said):
     path = f"/compute/v1/projects/{rented_gcp.PROJECT}/zones/{rented_gcp.ZONE}/disks/d"
     found = discovery.match("GET", path)
-    assert found is not None
     assert schema.answer_problems(found[0], {"name": "d", "sizeGb": "20"}) == []
     (problem,) = schema.answer_problems(found[0], {"name": "d"} | wrong)
     assert said in problem
 
 
-def test_a_request_id_stands_for_one_request_and_a_refused_one_is_not_used_up(gcp: Gcp) -> None:
+def test_a_request_id_stands_for_one_request_and_a_refused_one_is_not_used_up(gcp):
     same = {"zone": rented_gcp.ZONE, "request_id": str(uuid4())}
     asked = same | {"disk_resource": {"name": "once", "size_gb": 20}}
     gcp.faults.throttle("disks.insert")
@@ -348,7 +333,7 @@ def test_a_request_id_stands_for_one_request_and_a_refused_one_is_not_used_up(gc
         gcp.call("Disks", "insert_unary", **same | larger)
 
 
-def test_without_a_firewall_rule_nobody_gets_in(gcp: Gcp, keys: Keys) -> None:
+def test_without_a_firewall_rule_nobody_gets_in(gcp, keys):
     row = rented_gcp.launch(gcp, keys)
     address = str(row.network_interfaces[0].access_configs[0].nat_i_p)
     guest = Login(gcp, "ubuntu", address, keys)  # type: ignore[arg-type]
@@ -359,7 +344,7 @@ def test_without_a_firewall_rule_nobody_gets_in(gcp: Gcp, keys: Keys) -> None:
     assert guest.try_run("true").returncode == 0
 
 
-def test_lists_of_google_are_filtered_in_pages_and_over_all_zones(gcp: Gcp) -> None:
+def test_lists_of_google_are_filtered_in_pages_and_over_all_zones(gcp):
     for name in ("a", "b", "c"):
         rented_gcp.disk(gcp, name, labels={"lease": name})
     rented_gcp.disk(gcp, "far", zone="europe-west1-b")
@@ -388,5 +373,5 @@ ROWS = [{"name": "a", "labels": {"k": "v"}}, {"name": "b"}]
         ('name eq "[ab]"', "ab"),
     ],
 )
-def test_a_filter_is_read_as_documented(text: str, names: str) -> None:
+def test_a_filter_is_read_as_documented(text, names):
     assert "".join(row["name"] for row in ROWS if compile_filter(text)(row)) == names

@@ -35,7 +35,6 @@ def start(state: Path, *options: str) -> tuple[subprocess.Popen[str], dict[str, 
         stdout=subprocess.PIPE,
         text=True,
     )
-    assert process.stdout is not None
     return process, json.loads(process.stdout.readline())
 
 
@@ -75,7 +74,7 @@ def left(state: Path) -> list[str]:
     return found
 
 
-def test_it_ends_when_its_input_does_and_takes_its_machines_along(state: Path) -> None:
+def test_it_ends_when_its_input_does_and_takes_its_machines_along(state):
     process, told = start(state)
     rent(told)
     assert left(state) != []
@@ -84,14 +83,14 @@ def test_it_ends_when_its_input_does_and_takes_its_machines_along(state: Path) -
     assert left(state) == []
 
 
-def test_it_ends_when_its_time_is_up(state: Path) -> None:
+def test_it_ends_when_its_time_is_up(state):
     process, told = start(state, "--limit-s", "0.1")
     assert told["endpoint"].startswith("http://127.0.0.1:")
     assert process.wait(timeout=240) == 0
     process.communicate()
 
 
-def test_what_a_killed_one_left_goes_with_the_next(state: Path) -> None:
+def test_what_a_killed_one_left_goes_with_the_next(state):
     process, told = start(state)
     rent(told)
     process.send_signal(signal.SIGKILL)

@@ -188,7 +188,7 @@ CALLED = {
         "gcp --disk hyperdisk-throughput --size 2048 --throughput 100": 400,
     },
 )
-def test_a_disk_runs_to_rows(story: Story, promised: float) -> None:
+def test_a_disk_runs_to_rows(story, promised):
     found = story.measured(*story.flags)
     assert held_at(read_iops(found, cached="--cache" in story.flags), promised)
     action = {"aws": "CreateVolume", "azure": DISK, "gcp": "disks.insert"}[story.name]
@@ -209,8 +209,8 @@ def test_a_disk_runs_to_rows(story: Story, promised: float) -> None:
     },
 )
 def test_disks_of_a_snapshot_of_a_filled_one_are_measured_and_all_is_given_back(
-    story: Story, flags: str, making: str
-) -> None:
+    story, flags, making
+):
     flags += " --snapshot-of-fill --profile first-touch --set size=32m"
     found = document(story.user, rents(story.user, story.name, story.cloud, flags))
     assert [row["step"] for row in merged_rows(found)] == ["first-touch", "again"]
@@ -229,9 +229,7 @@ def test_disks_of_a_snapshot_of_a_filled_one_are_measured_and_all_is_given_back(
         "azure --disk StandardSSD_LRS --cache readwrite": ("ReadWrite", 4000, 4000),
     },
 )
-def test_the_caching_matrix_of_seed_001(
-    story: Story, caching: str, reads: float, writes: float
-) -> None:
+def test_the_caching_matrix_of_seed_001(story, caching, reads, writes):
     found = iops(story.measured(*story.flags, "--size", "64", *SEED_VM.split()))
     assert held_at(found["read"], reads)
     assert held_at(found["write"], writes)
@@ -243,7 +241,7 @@ def test_the_caching_matrix_of_seed_001(
 # FreeNAS, SATA and NVMe of seed 000 and the SAN of seed 003: they differ in the datastore only.
 # Fast ones are as fast as this machine at most.
 @of("vsphere freenas", "vsphere sata", "vsphere nvme", "vsphere san")
-def test_a_datastore_of_the_seeds_runs_to_rows(story: Story) -> None:
+def test_a_datastore_of_the_seeds_runs_to_rows(story):
     (datastore,) = story.flags
     found = story.measured("--datastore", datastore, "--size", "20")
     assert 100 < read_iops(found) <= SPEEDS[datastore][0] * 1.34
@@ -261,9 +259,7 @@ def test_a_datastore_of_the_seeds_runs_to_rows(story: Story) -> None:
         "gcp SCSI": ("--disk local-ssd:scsi", "instances.attachDisk"),
     },
 )
-def test_a_disk_that_comes_with_its_machine_is_measured(
-    story: Story, flags: str, never: str
-) -> None:
+def test_a_disk_that_comes_with_its_machine_is_measured(story, flags, never):
     found = story.measured(*flags.split())
     assert read_iops(found) > 0
     assert min(iops(found).values()) > 0
@@ -271,7 +267,7 @@ def test_a_disk_that_comes_with_its_machine_is_measured(
 
 
 @of("aws")
-def test_disks_to_stripe_are_all_made_and_a_kernel_without_raid_is_told(story: Story) -> None:
+def test_disks_to_stripe_are_all_made_and_a_kernel_without_raid_is_told(story):
     # This kernel has no md driver: a real guest makes the array in tests/qemu/test_array.py.
     done = story.run("--count", "2", "--stripe")
     assert done.returncode == 1, done.stderr
@@ -297,7 +293,7 @@ filename=/dev/sdc
 
 
 @of(*PLAIN)
-def test_two_devices_of_a_job_file_are_two_rented_disks(story: Story) -> None:
+def test_two_devices_of_a_job_file_are_two_rented_disks(story):
     done = story.run("--count", "2", job=TWO_DEVICES)
     found = document(story.user, done)
     said = " ".join(done.stderr.split())
@@ -320,7 +316,7 @@ def test_two_devices_of_a_job_file_are_two_rented_disks(story: Story) -> None:
 
 # ESXi counts a request of 64 KiB as two.
 @table("block, limit", {"vsphere 4k": ("4k", 500), "vsphere 64k": ("64k", 250)})
-def test_an_iops_limit_is_what_is_measured(story: Story, block: str, limit: float) -> None:
+def test_an_iops_limit_is_what_is_measured(story, block, limit):
     assert held_at(read_iops(story.measured("--iops-limit", "500", block=block)), limit)
 
 
@@ -331,12 +327,12 @@ def test_an_iops_limit_is_what_is_measured(story: Story, block: str, limit: floa
     "vsphere --cluster DC0_C0 --datacenter DC0 --resource-pool Resources",
     "vsphere --network DC0_DVPG0 --template debian-12",
 )
-def test_a_place_and_a_kind_of_disk_can_be_chosen(story: Story) -> None:
+def test_a_place_and_a_kind_of_disk_can_be_chosen(story):
     assert read_iops(story.measured(*story.flags)) > 0
 
 
 @of("vsphere")
-def test_a_storage_policy_chooses_the_datastore(story: Story) -> None:
+def test_a_storage_policy_chooses_the_datastore(story):
     policy = ("--storage-policy", "VVol No Requirements Policy", "--size", "4")
     done = story.run(*policy, "--iops-limit", "500")
     assert "policy VVol No Requirements Policy on freenas" in done.stderr
@@ -344,7 +340,7 @@ def test_a_storage_policy_chooses_the_datastore(story: Story) -> None:
 
 
 @of("vsphere --promise iops=500,mb_per_s=2", "vsphere")
-def test_the_promise_of_the_owners_and_no_other_is_shown(story: Story) -> None:
+def test_the_promise_of_the_owners_and_no_other_is_shown(story):
     done = story.run("--iops-limit", "500", *story.flags)
     shown = bool(story.flags)
     assert ("promised 500 IOPS, 2 MB/s, by --promise" in done.stderr) == shown
@@ -409,9 +405,7 @@ def put(fault: str, *what: Any, **how: Any) -> Callable[[Any], object]:
         "vsphere a busy cloud": put("fault", "PowerOnVM_Task", "TaskInProgress", times=2),
     },
 )  # fmt: skip
-def test_what_passes_is_sat_out_and_makes_nothing_twice(
-    story: Story, harm: Callable[[Any], object], holds: Callable[[Story], bool] | None
-) -> None:
+def test_what_passes_is_sat_out_and_makes_nothing_twice(story, harm, holds):
     harm(story.faults)
     done = story.run()
     document(story.user, done)
@@ -461,8 +455,8 @@ INF = float("inf")
     },
 )
 def test_what_goes_wrong_is_said_and_nothing_is_kept(
-    story: Story, monkeypatch: Any, harm: Any, code: int, said: str, gives_up: str | None
-) -> None:
+    story, monkeypatch, harm, code, said, gives_up
+):
     monkeypatch.setenv(GIVES_UP, gives_up or "")
     harm(story.faults)
     done = story.run()
@@ -472,7 +466,7 @@ def test_what_goes_wrong_is_said_and_nothing_is_kept(
 
 
 @of("vsphere")
-def test_a_certificate_of_nobody_is_refused_unless_that_is_typed(story: Story) -> None:
+def test_a_certificate_of_nobody_is_refused_unless_that_is_typed(story):
     done = story.run(trusted=False)
     assert done.returncode == 2
     assert "--ca-file" in done.stderr
@@ -482,7 +476,7 @@ def test_a_certificate_of_nobody_is_refused_unless_that_is_typed(story: Story) -
 
 
 @of("vsphere")
-def test_a_wrong_password_is_said_before_anything_is_made(story: Story) -> None:
+def test_a_wrong_password_is_said_before_anything_is_made(story):
     story.user.extra_env = story.user.extra_env | {"VSPHERE_PASSWORD": "another"}
     done = story.run()
     assert done.returncode == 2
@@ -516,9 +510,7 @@ def gcp_deletes(gcp: Any) -> None:
         ),
     },
 )
-def test_a_machine_that_somebody_ends_while_fio_runs_fails_the_run(
-    story: Story, harm: Callable[[Any], object], said: str
-) -> None:
+def test_a_machine_that_somebody_ends_while_fio_runs_fails_the_run(story, harm, said):
     done = story.while_measured(harm, seconds=60)
     assert done.returncode == 1
     assert "the machine is gone" in done.stderr
@@ -544,9 +536,7 @@ def another_account(gcp: Any, home: Path) -> dict[str, str]:
         "gcp": ("", "RUNNING", another_account),
     },
 )
-def test_credentials_that_expire_leave_what_others_can_give_back(
-    story: Story, said: str, left: str, other: Callable[[Any, Path], dict[str, str]]
-) -> None:
+def test_credentials_that_expire_leave_what_others_can_give_back(story, said, left, other):
     done = story.while_measured(lambda cloud: cloud.faults.expire_credentials(), seconds=5)
     assert done.returncode == 3
     assert said in done.stderr
@@ -587,9 +577,7 @@ def gcp_run_duration(gcp: Any) -> None:
         "vsphere": lambda vsphere: guests.switch_off(*vsphere.rented()),
     },
 )
-def test_a_machine_that_nobody_looks_after_ends_by_itself(
-    story: Story, time_comes: Callable[[Any], None]
-) -> None:
+def test_a_machine_that_nobody_looks_after_ends_by_itself(story, time_comes):
     """It takes its disk along on AWS and Google; on Azure and vSphere gc gives that back."""
     controller = story.user.start(*story.words(seconds=60))
     until(story.measuring)

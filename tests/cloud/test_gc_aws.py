@@ -65,7 +65,7 @@ def leave(aws: Aws, region: str, lease: str, expires: float) -> None:
         make(**more, TagSpecifications=tagged(kind, lease, expires))
 
 
-def test_every_region_is_looked_through_and_what_fails_stops_no_other(aws: Aws, gc: Any) -> None:
+def test_every_region_is_looked_through_and_what_fails_stops_no_other(aws, gc):
     """One story, because to look through every region of the emulator takes seconds."""
     leave(aws, "us-east-1", OLD, 1.0)
     leave(aws, "ap-southeast-2", OLD, 1.0)

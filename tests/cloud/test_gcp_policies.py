@@ -52,41 +52,36 @@ def user(gcp: Gcp, tmp_path: Any, monkeypatch: pytest.MonkeyPatch) -> Iterator[U
     assert gcp.left() == []
 
 
-def test_without_a_public_address_the_private_one_is_reached(user: User) -> None:
+def test_without_a_public_address_the_private_one_is_reached_in_custom_mode_in_its_subnetwork(
+    user,
+):
+    user.gcp.cloud.custom_mode = True
     acquired = user.rent(network=PRIVATE)
     (nic,) = user.machine()["networkInterfaces"]
+    assert nic["subnetwork"].endswith("own-us-central1")
     assert "accessConfigs" not in nic
     assert acquired.address == nic["networkIP"]
 
 
-def test_a_tunnel_of_iaps_reaches_a_machine_that_nobody_else_does(
-    user: User, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setenv("PATH", f"{user.gcp.cloud.programs}{os.pathsep}{os.environ['PATH']}")
+def test_a_tunnel_of_iaps_needs_gcloud_and_reaches_a_machine_that_is_private(user, monkeypatch):
+    path = os.environ["PATH"]
+    monkeypatch.setenv("PATH", "/nowhere")
+    with pytest.raises(HostUnavailable, match="gcloud"):
+        user.rent(gcp=TUNNEL)
+    monkeypatch.setenv("PATH", f"{user.gcp.cloud.programs}{os.pathsep}{path}")
     user.gcp.cloud.constraints.enforced.add("compute.vmExternalIpAccess")
     acquired = user.rent(gcp=TUNNEL)
     assert "accessConfigs" not in user.machine()["networkInterfaces"][0]
     (rule,) = user.gcp.cloud.of_kind("firewalls").values()
     assert rule["sourceRanges"] == ["35.235.240.0/20"]
-    assert acquired.ssh is not None
     assert "start-iap-tunnel" in Path(acquired.ssh.config).read_text()
-
-
-def test_without_gcloud_a_tunnel_is_refused_before_anything_is_rented(
-    user: User, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setenv("PATH", "/nowhere")
-    with pytest.raises(HostUnavailable, match="gcloud"):
-        user.rent(gcp=TUNNEL)
 
 
 @pytest.mark.parametrize(
     ("constraint", "advice"),
     [("compute.vmExternalIpAccess", "--iap"), ("compute.requireOsLogin", "exempt")],
 )
-def test_what_a_constraint_forbids_is_named_with_it(
-    user: User, constraint: str, advice: str
-) -> None:
+def test_what_a_constraint_forbids_is_named_with_it(user, constraint, advice):
     user.gcp.cloud.constraints.enforced.add(constraint)
     with pytest.raises(AccessDenied) as refused:
         user.rent()
@@ -94,7 +89,7 @@ def test_what_a_constraint_forbids_is_named_with_it(
     assert advice in refused.value.advice
 
 
-def test_where_shielded_machines_are_required_one_is_made_or_the_image_named(user: User) -> None:
+def test_where_shielded_machines_are_required_one_is_made_or_the_image_named(user):
     user.gcp.cloud.constraints.enforced.add("compute.requireShieldedVm")
     with pytest.raises(AccessDenied, match="requireShieldedVm") as refused:
         user.rent(image=OLD_IMAGE)
@@ -103,20 +98,7 @@ def test_where_shielded_machines_are_required_one_is_made_or_the_image_named(use
     assert user.machine()["shieldedInstanceConfig"]["enableSecureBoot"] is True
 
 
-def test_a_default_network_in_custom_mode_gets_its_subnetwork(user: User) -> None:
-    user.gcp.cloud.custom_mode = True
-    user.rent()
-    assert user.machine()["networkInterfaces"][0]["subnetwork"].endswith("own-us-central1")
-
-
-def test_a_network_with_ipv6_only_is_refused_by_name(user: User) -> None:
-    user.gcp.cloud.stack = "IPV6_ONLY"
-    with pytest.raises(InvalidValue, match="IPV6_ONLY"):
-        user.rent()
-    user.gcp.cloud.stack = "IPV4_ONLY"
-
-
-def test_the_local_disks_of_a_z3_are_as_large_as_google_says(user: User) -> None:
+def test_the_local_disks_of_a_z3_are_as_large_as_google_says(user):
     acquired = user.rent(disk="local-ssd", size_gib=None, instance_type="z3-highmem-8")
     assert acquired.size_bytes == 3000 * 2**30
 
@@ -124,9 +106,7 @@ def test_the_local_disks_of_a_z3_are_as_large_as_google_says(user: User) -> None
 @pytest.mark.parametrize(
     ("machine", "policy"), [("z3-highmem-88", "TERMINATE"), ("n4-standard-8", "MIGRATE")]
 )
-def test_a_machine_gets_the_maintenance_policy_that_it_takes(
-    user: User, machine: str, policy: str
-) -> None:
+def test_a_machine_gets_the_maintenance_policy_that_it_takes(user, machine, policy):
     user.rent(disk="hyperdisk-balanced", size_gib=20, instance_type=machine)
     assert user.machine()["scheduling"]["onHostMaintenance"] == policy
 
@@ -144,8 +124,8 @@ def test_a_machine_gets_the_maintenance_policy_that_it_takes(
     ],
 )  # fmt: skip
 def test_where_google_names_the_other_maintenance_policy_the_machine_is_asked_for_again(
-    user: User, reason: str, message: str, sent: str
-) -> None:
+    user, reason, message, sent
+):
     user.gcp.faults.refuse("instances.insert", reason, message)
     user.rent(instance_type="n2-standard-8")
     asked = [one.body["scheduling"] for one in user.gcp.faults.calls("instances.insert")]
@@ -162,7 +142,7 @@ def denied(user: User, **more: Any) -> AccessDenied:
     return refused.value
 
 
-def test_what_is_demanded_is_told_with_the_option_that_gives_it(user: User) -> None:
+def test_what_is_demanded_is_told_with_the_option_that_gives_it(user):
     demands = user.gcp.cloud.constraints
     user.gcp.cloud.billed = False
     assert "gcloud billing projects link" in denied(user).advice
@@ -178,7 +158,7 @@ def test_what_is_demanded_is_told_with_the_option_that_gives_it(user: User) -> N
 
 
 @pytest.mark.parametrize("reason", ["forbidden", "invalid", "conditionNotMet"])
-def test_a_violated_constraint_is_named_whatever_the_reason(user: User, reason: str) -> None:
+def test_a_violated_constraint_is_named_whatever_the_reason(user, reason):
     said = "Constraint constraints/compute.vmExternalIpAccess violated for project 1."
     user.gcp.faults.refuse("instances.insert", reason, said, status=403)
     error = denied(user)
@@ -186,13 +166,13 @@ def test_a_violated_constraint_is_named_whatever_the_reason(user: User, reason: 
     assert "--iap" in error.advice
 
 
-def test_the_quota_of_a_family_is_named_when_it_is_used_up(user: User) -> None:
+def test_the_quota_of_a_family_is_named_when_it_is_used_up(user):
     user.gcp.faults.quota("CPUS_PER_VM_FAMILY", 4)
     with pytest.raises(QuotaExceeded, match="'CPUS_PER_VM_FAMILY'"):
         user.rent(disk="hyperdisk-balanced", size_gib=20, instance_type="n4-standard-8")
 
 
-def test_a_lease_passes_where_labels_and_a_key_are_demanded_of_everything(user: User) -> None:
+def test_a_lease_passes_where_labels_and_a_key_are_demanded_of_everything(user):
     cloud = user.gcp.cloud
     cloud.constraints.labels.add("cost-center")
     cloud.constraints.enforced.add("gcp.restrictNonCmekServices")
@@ -205,15 +185,28 @@ def test_a_lease_passes_where_labels_and_a_key_are_demanded_of_everything(user: 
     assert used == {f"{KEY}/cryptoKeyVersions/1"}
 
 
-def test_a_key_in_another_form_is_refused_before_anything_is_asked(user: User) -> None:
+def test_a_key_in_another_form_is_refused_before_asking_and_a_network_of_ipv6_by_name(
+    user,
+):
     with pytest.raises(InvalidValue, match="--kms-key 'my-key'"):
         user.rent(kms_key="my-key")
     assert user.gcp.faults.asked == []
+    user.gcp.cloud.stack = "IPV6_ONLY"
+    with pytest.raises(InvalidValue, match="IPV6_ONLY"):
+        user.rent()
+    user.gcp.cloud.stack = "IPV4_ONLY"
 
 
-def test_a_disk_holds_what_its_snapshot_held(user: User) -> None:
+def test_a_disk_holds_what_its_snapshot_held_which_is_there_and_fits(user):
     cloud = user.gcp.cloud
     path = f"projects/{cloud.project}/global/snapshots/filled"
+    missing, large = ("has no snapshot filled", "snapshots list"), ("holds 20 GiB", "--size 20")
+    for says, advice in (missing, large):
+        with pytest.raises(InvalidValue, match=says) as refused:
+            user.rent(snapshot="filled")
+        assert advice in refused.value.advice
+        assert user.gcp.left() == []
+        cloud.snapshots[path] = Snapshot(20)
     cloud.snapshots[path] = Snapshot(10, b"filled before")
     (told,) = user.rent(snapshot="filled").facts["volumes"]
     assert told["snapshot"] == "filled"
@@ -229,9 +222,7 @@ def test_a_disk_holds_what_its_snapshot_held(user: User) -> None:
          "hyperdisk-balanced-high-availability"),
     ],
 )  # fmt: skip
-def test_a_disk_in_two_zones_is_rented_told_and_given_back(
-    user: User, disk: str, more: dict[str, Any], google: str
-) -> None:
+def test_a_disk_in_two_zones_is_rented_told_and_given_back(user, disk, more, google):
     cloud = user.gcp.cloud
     (told,) = user.rent(disk=disk, **more).facts["volumes"]
     (row,) = (row for row in cloud.of_kind("disks").values() if "replicaZones" in row)
@@ -242,23 +233,7 @@ def test_a_disk_in_two_zones_is_rented_told_and_given_back(
     assert told["iops"] == more.get("iops")
 
 
-def test_where_a_zone_has_no_capacity_its_disk_in_two_zones_goes_with_it(user: User) -> None:
+def test_where_a_zone_has_no_capacity_its_disk_in_two_zones_goes_with_it(user):
     user.gcp.faults.stockout(zone="us-central1-a")
     (told,) = user.rent(disk="pd-balanced-regional").facts["volumes"]
     assert told["replica_zones"] == ["us-central1-b", "us-central1-a"]
-
-
-@pytest.mark.parametrize(
-    ("size_gib", "says", "advice"),
-    [(None, "has no snapshot filled", "snapshots list"), (20, "holds 20 GiB", "--size 20")],
-)
-def test_a_snapshot_that_is_not_there_or_does_not_fit_is_refused_before_renting(
-    user: User, size_gib: int | None, says: str, advice: str
-) -> None:
-    path = f"projects/{user.gcp.cloud.project}/global/snapshots/filled"
-    if size_gib is not None:
-        user.gcp.cloud.snapshots[path] = Snapshot(size_gib)
-    with pytest.raises(InvalidValue, match=says) as refused:
-        user.rent(snapshot="filled")
-    assert advice in refused.value.advice
-    assert user.gcp.left() == []

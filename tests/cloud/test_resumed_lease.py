@@ -72,10 +72,7 @@ class Abandoned:
         return open_database(self.user.extra_env["DISKBENCH_DATABASE_URL"])
 
     def row_end(self, plan: Plan) -> float:
-        lease = load_lease(self.database, plan.lease_id)
-        assert lease is not None
-        assert lease.expires_at is not None
-        return datetime.fromisoformat(lease.expires_at).timestamp()
+        return load_lease(self.database, plan.lease_id).ends.timestamp()
 
     def set_row(self, plan: Plan, left_s: float) -> None:
         end = datetime.now(UTC) + timedelta(seconds=left_s)
@@ -84,8 +81,6 @@ class Abandoned:
     def extend(self, plan: Plan, expires_at: float, guest: Any = None) -> None:
         """As the engine does it; in the guest that is given alone."""
         assert isinstance(self.cloud.provider, ExtendsLeases)
-        assert plan.acquired is not None
-        assert plan.rental is not None
         end = LeaseEnd(expires_at=expires_at, left_s=expires_at - time.time())
         host = guest or guest_of(plan.acquired)
         lease, scope = plan.lease_id, plan.rental.scope
@@ -131,9 +126,7 @@ def abandoned(request: Any, tmp_path: Path, monkeypatch: Any) -> Iterator[Abando
     assert emulator.left() == []
 
 
-def test_a_resumed_lease_ends_later_in_the_guest_on_the_tags_and_in_the_row(
-    abandoned: Abandoned, tmp_path: Path
-) -> None:
+def test_a_resumed_lease_ends_later_in_the_guest_on_the_tags_and_in_the_row(abandoned, tmp_path):
     """Before: the switch and the row end soon, and the tags say that the lease is over, as they do
     when a run was gone on with and they were not moved."""
     plan = abandoned.begin(seconds=240)
@@ -169,8 +162,8 @@ TAGS = {
 
 
 def test_an_extension_that_fails_half_way_leaves_the_earlier_end_on_tags_and_row(
-    abandoned: Abandoned, tmp_path: Path
-) -> None:
+    abandoned, tmp_path
+):
     plan = abandoned.begin(seconds=3)
     soon = float(int(time.time() + SHORT_S))
     abandoned.extend(plan, soon)
@@ -191,9 +184,7 @@ def test_an_extension_that_fails_half_way_leaves_the_earlier_end_on_tags_and_row
 
 
 @pytest.mark.parametrize("abandoned", ["gcp"], indirect=True)
-def test_google_ends_a_running_machine_at_its_time_so_work_that_outlasts_it_is_refused(
-    abandoned: Abandoned,
-) -> None:
+def test_google_ends_a_running_machine_at_its_time_so_work_that_outlasts_it_is_refused(abandoned):
     plan = abandoned.begin(seconds=600)
     abandoned.set_row(plan, 300)
     done = abandoned.user.run("resume", plan.trial_id)

@@ -242,15 +242,13 @@ def user(emulated_cloud: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -
 
 
 @of(*USERS)
-def test_a_whole_lease_passes_under_exactly_the_printed_rights(
-    user: Any, emulated_cloud: Any
-) -> None:
+def test_a_whole_lease_passes_under_exactly_the_printed_rights(user, emulated_cloud):
     user.whole()
     assert emulated_cloud[1].left() == []
 
 
 @table("right", {f"{cloud} {one}": one for cloud, rights in NEEDED.items() for one in rights})
-def test_without_any_one_right_something_is_refused_that_names_it(user: Any, right: str) -> None:
+def test_without_any_one_right_something_is_refused_that_names_it(user, right):
     user.grant(right)
     with pytest.raises(DiskbenchError) as refused:
         user.needs(right)
@@ -259,9 +257,7 @@ def test_without_any_one_right_something_is_refused_that_names_it(user: Any, rig
 
 
 @of("gcp")
-def test_without_the_right_to_tunnel_the_machine_is_never_reached(
-    user: Any, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_without_the_right_to_tunnel_the_machine_is_never_reached(user, monkeypatch):
     monkeypatch.setenv("PATH", f"{user.gcp.cloud.programs}{os.pathsep}{os.environ['PATH']}")
     rental = user.resolved(gcp=GcpOptions(iap=True))
     user.grant("iap.tunnelInstances.accessViaIAP")
@@ -271,7 +267,7 @@ def test_without_the_right_to_tunnel_the_machine_is_never_reached(
 
 
 @of("azure")
-def test_every_right_of_the_role_is_demanded_and_no_other(user: Any) -> None:
+def test_every_right_of_the_role_is_demanded_and_no_other(user):
     user.grant("")
     user.needs()
     scope, now = user.scope(), datetime.now(UTC)
@@ -289,7 +285,7 @@ def test_every_right_of_the_role_is_demanded_and_no_other(user: Any) -> None:
 
 
 @table("right", {f"azure {right}": right for right in azure.DOCTORS})
-def test_what_only_the_doctor_reads_is_missed_by_the_doctor_alone(user: Any, right: str) -> None:
+def test_what_only_the_doctor_reads_is_missed_by_the_doctor_alone(user, right):
     user.grant(right)
     user.needs()
     scope = user.scope()
@@ -431,15 +427,13 @@ def looked(rig: AwsCloud, scope: Scope) -> None:
 
 
 @of("aws")
-def test_all_that_diskbench_does_is_allowed(demanded: list[Demand]) -> None:
+def test_all_that_diskbench_does_is_allowed(demanded):
     assert len(demanded) > 100
     assert [one for one in demanded if not allows(policy(), one)] == []
 
 
 @table("sid, action, resource", {f"aws {' '.join(one)}": one for one in every_right()})
-def test_no_right_can_be_taken_away(
-    demanded: list[Demand], sid: str, action: str, resource: str
-) -> None:
+def test_no_right_can_be_taken_away(demanded, sid, action, resource):
     missed = [one for one in demanded if not allows(without(sid, action, resource), one)]
     if (sid, action, resource) in NEVER_SEEN:
         assert missed == []
@@ -449,9 +443,7 @@ def test_no_right_can_be_taken_away(
 
 
 @of("aws")
-def test_a_key_that_may_not_be_used_is_told_as_the_reason(
-    emulated_cloud: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_key_that_may_not_be_used_is_told_as_the_reason(emulated_cloud, tmp_path, monkeypatch):
     _, aws = emulated_cloud
     rig = AwsCloud(aws, monkeypatch, tmp_path)
     aws.cloud.encrypts_with = AWS_KEY

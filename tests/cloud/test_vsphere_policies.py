@@ -64,7 +64,7 @@ def user(vsphere: Vsphere, tmp_path: Any, monkeypatch: pytest.MonkeyPatch) -> It
     vsphere.fresh()
 
 
-def test_machines_on_another_network_have_addresses_of_their_own(user: User) -> None:
+def test_machines_on_another_network_have_addresses_of_their_own(user):
     """Both are on at the same time: the second one with the first one's MAC would not be."""
     for lease in ("one", "two"):
         user.rent(lease, network="VM Network")
@@ -74,7 +74,7 @@ def test_machines_on_another_network_have_addresses_of_their_own(user: User) -> 
     assert len(macs) == len(set(macs)) == 4, "template, neighbour, and ours"
 
 
-def test_on_nfs_a_disk_is_thin_or_refused_and_with_vaai_eagerly_zeroed(user: User) -> None:
+def test_on_nfs_a_disk_is_thin_or_refused_and_with_vaai_eagerly_zeroed(user):
     rental = user.resolved(datastore="nfs")
     assert rental.details["wanted"]["provisioning"] == "thin"
     user.rent(datastore="nfs")
@@ -86,26 +86,23 @@ def test_on_nfs_a_disk_is_thin_or_refused_and_with_vaai_eagerly_zeroed(user: Use
     assert acquired.facts["volumes"][0]["eager_zeroed"] is True
 
 
-def test_on_vsan_the_policy_decides_and_thin_is_no_difference(user: User) -> None:
+def test_on_vsan_the_policy_decides_and_one_with_data_services_is_the_measured_disks_alone(user):
     acquired = user.rent(datastore="vsan")
     assert acquired.facts["volumes"][0]["thin"] is True
     with pytest.raises(InvalidValue, match="policy"):
         user.resolved(datastore="vsan", provisioning="eager-zeroed")
-
-
-def test_a_policy_with_data_services_is_the_measured_disks_alone(user: User) -> None:
-    acquired = user.rent(datastore=None, storage_policy="VM Encryption Policy")
+    acquired = user.rent("two", datastore=None, storage_policy="VM Encryption Policy")
     assert acquired.facts["storage_policy"] == "VM Encryption Policy"
 
 
 @pytest.mark.parametrize(("kind", "why"), [("encrypted", "is encrypted"), ("vtpm", "virtual TPM")])
-def test_a_template_whose_clone_needs_a_key_is_refused(user: User, kind: str, why: str) -> None:
+def test_a_template_whose_clone_needs_a_key_is_refused(user, kind, why):
     user.vsphere.template(kind)
     with pytest.raises(InvalidValue, match=f"debian-12.*{why}"):
         user.resolved()
 
 
-def test_tags_are_custom_attributes_of_the_machine(user: User) -> None:
+def test_tags_are_custom_attributes_of_the_machine(user):
     user.tags = (("cost-center", "42"), ("team", "storage"))
     user.rent()
     with user.machines() as (content, machines):
@@ -115,7 +112,7 @@ def test_tags_are_custom_attributes_of_the_machine(user: User) -> None:
 
 
 @pytest.mark.parametrize("name", ["colour", "rack"])
-def test_a_tag_that_is_no_custom_attribute_of_machines_is_refused(user: User, name: str) -> None:
+def test_a_tag_that_is_no_custom_attribute_of_machines_is_refused(user, name):
     user.tags = ((name, "red"),)
     with pytest.raises(UnknownName) as refused:
         user.resolved()
@@ -123,20 +120,24 @@ def test_a_tag_that_is_no_custom_attribute_of_machines_is_refused(user: User, na
     assert f"govc fields.add -type VirtualMachine {name}" in refused.value.advice
 
 
-# Looking: nothing is made.
-
-
 def details(rental: Rental) -> VsphereResolved:
     return VsphereResolved.model_validate(rental.details)
 
 
-def test_what_is_alone_of_its_kind_need_not_be_named(user: User) -> None:
+def test_what_is_alone_need_not_be_named_and_nfs_distributed_networks_and_hosts_are_known(user):
     found = details(user.resolved())
     places = (found.datacenter, found.compute, found.pool)
     assert [place.name for place in places] == ["DC0", "DC0_C0", "Resources"]
     assert (found.template.name, found.network, found.emulated) == ("debian-12", None, True)
     assert found.template.buses == (0,)
     assert user.vsphere.rented() == []
+    facts = details(user.resolved(datastore="nfs")).facts
+    assert (facts["kind"], facts["remote"]) == ("NFS", "filer.example:/export/nfs")
+    assert facts["devices"] == []
+    found = details(user.resolved(network="DC0_DVPG0", esxi_host="DC0_C0_H1"))
+    assert found.network.kind == "DistributedVirtualPortgroup"
+    assert all((found.network.portgroup, found.network.switch))
+    assert (found.host.name, found.compute.name) == ("DC0_C0_H1", "DC0_C0")
 
 
 @pytest.mark.parametrize(
@@ -148,29 +149,12 @@ def test_what_is_alone_of_its_kind_need_not_be_named(user: User) -> None:
         ("san", "COMSTAR", ["InternetScsi"], 2),
     ],
 )
-def test_a_datastore_is_known_by_what_stands_behind_it(
-    user: User, datastore: str, model: str, transports: list[str], paths: int
-) -> None:
+def test_a_datastore_is_known_by_what_stands_behind_it(user, datastore, model, transports, paths):
     facts = details(user.resolved(datastore=datastore)).facts
     assert (facts["kind"], facts["file_system"]) == ("VMFS", "VMFS 6.82")
     (device,) = facts["devices"]
     assert (device["model"], device["paths"], device["active_paths"]) == (model, paths, paths)
     assert device["transports"] == transports
-
-
-def test_a_datastore_over_nfs_names_its_filer(user: User) -> None:
-    facts = details(user.resolved(datastore="nfs")).facts
-    assert (facts["kind"], facts["remote"]) == ("NFS", "filer.example:/export/nfs")
-    assert facts["devices"] == []
-
-
-def test_a_distributed_network_and_a_host_in_place_of_its_cluster_are_known(user: User) -> None:
-    found = details(user.resolved(network="DC0_DVPG0", esxi_host="DC0_C0_H1"))
-    assert found.network is not None
-    assert found.network.kind == "DistributedVirtualPortgroup"
-    assert all((found.network.portgroup, found.network.switch))
-    assert found.host is not None
-    assert (found.host.name, found.compute.name) == ("DC0_C0_H1", "DC0_C0")
 
 
 @pytest.mark.parametrize(
@@ -190,9 +174,7 @@ def test_a_distributed_network_and_a_host_in_place_of_its_cluster_are_known(user
         ({"ca_file": "/etc/hostname"}, UserError, "--ca-file /etc/hostname"),
     ],
 )
-def test_what_is_not_there_is_answered_with_what_is(
-    user: User, flags: dict[str, Any], kind: type[UserError], told: str
-) -> None:
+def test_what_is_not_there_is_answered_with_what_is(user, flags, kind, told):
     with pytest.raises(kind) as refused:
         user.resolved(**flags)
     assert told in f"{refused.value.message} {refused.value.advice}"

@@ -32,5 +32,5 @@ PUBLIC = CLOUD | {"Metered", "Refreshes", "EndsMachines", "Provisions", "Snapsho
         ("ssh", set()),
     ],
 )
-def test_a_provider_has_these_abilities(name: str, abilities: set[str]) -> None:
+def test_a_provider_has_these_abilities(name, abilities):
     assert {one for one, kind in ABILITIES.items() if isinstance(provider(name), kind)} == abilities

@@ -231,9 +231,6 @@ print("fine")
 """
 
 
-# Many processes that start at the same moment on an empty home, or on an empty database.
-
-
 AT_ONCE = 6
 JOB = "[a]\nrw=write\nsize=256k\nbs=64k\nioengine=psync\n"
 

@@ -145,7 +145,7 @@ def test_a_moved_data_directory_works_where_it_is(homes):
 
 
 @pytest.mark.parametrize("gone", [False, True], ids=["there", "gone"])
-def test_reading_from_a_store_that_is_not_named_is_shown_once(homes, *, gone):
+def test_reading_from_a_store_that_is_not_named_is_shown_once(homes, gone):
     """A copy reads evidence that its rows have elsewhere, there and gone; none is made again."""
     copy, kept = kept_elsewhere(homes), homes.first / "kept"
     if gone:

@@ -1,6 +1,8 @@
 """What a person types as an id, or the beginning of one, and what of others it must not reach."""
 
 import json
+from collections.abc import Callable
+from functools import cache
 from pathlib import Path
 
 import pytest
@@ -23,11 +25,15 @@ YOUNG = 4e9
 """A lease that has not expired, in Unix seconds."""
 
 
+def made(place: Path) -> Cli:
+    made = a_user(place, DISKBENCH_DATABASE_URL=f"sqlite:///{place}/rows.db")
+    made.extra_env |= {VARIABLE: str(place / "cloud"), "DISKBENCH_OWNER": "alice@desk"}
+    return made
+
+
 @pytest.fixture
 def user(tmp_path: Path) -> Cli:
-    made = a_user(tmp_path, DISKBENCH_DATABASE_URL=f"sqlite:///{tmp_path}/rows.db")
-    made.extra_env |= {VARIABLE: str(tmp_path / "cloud"), "DISKBENCH_OWNER": "alice@desk"}
-    return made
+    return made(tmp_path)
 
 
 def database(user: Cli):
@@ -57,20 +63,24 @@ COMMANDS = [
     *("results prune --keep 0s --yes", "results delete --yes", "matrix status", "matrix cancel"),
     *("matrix resume", "matrix retry --failed"),
 ]
-EVERY = pytest.mark.parametrize("command", COMMANDS)
 
 
-def typed(user: Cli, command: str, text: str):
-    """The command with an id in a database of two that it could mean; neither may change."""
-    if not command.startswith("matrix"):
-        two_runs(user)
-    for campaign_id in (ONE, TWO) if command.startswith("matrix") else ():
-        row = campaign_row(campaign_id=campaign_id, name=f"matrix {campaign_id[-3:]}", queue="q")
-        save_campaign(database(user), row, [cell_row(0, campaign_id=campaign_id)])
-    before = standing(user)
-    done = user.refused(*command.split(), text)
-    assert standing(user) == before, "something was changed"
-    return done
+@pytest.fixture(scope="module")
+def crowded(tmp_path_factory) -> Callable[[str], Cli]:
+    """A user whose database has two runs, or two matrices, that a command's id could mean."""
+
+    @cache
+    def of(matrices: bool) -> Cli:
+        user = made(tmp_path_factory.mktemp("crowded"))
+        if not matrices:
+            two_runs(user)
+        for campaign_id in (ONE, TWO) if matrices else ():
+            named = {"campaign_id": campaign_id, "name": f"matrix {campaign_id[-3:]}"}
+            cell = cell_row(0, campaign_id=campaign_id)
+            save_campaign(database(user), campaign_row(queue="q", **named), [cell])
+        return user
+
+    return lambda command: of(command.startswith("matrix"))
 
 
 def standing(user: Cli) -> object:
@@ -83,23 +93,21 @@ def standing(user: Cli) -> object:
     )
 
 
-@EVERY
-def test_a_beginning_that_fits_two_things_is_refused(user, command):
-    """Every command that takes an id: both are named with kind, place and age."""
-    done = typed(user, command, BEGINNING)
+@pytest.mark.parametrize("command", COMMANDS)
+def test_a_beginning_that_fits_two_things_and_an_empty_id_are_refused(crowded, command):
+    """Every command that takes an id: both are named with kind, place and age; of an empty id, a
+    space or a tab it is exit 2; nothing is changed."""
+    user = crowded(command)
+    before = standing(user)
+    done = user.refused(*command.split(), BEGINNING)
     # Both trials are parts of matrices whose ids begin so, too; what is listed are the wholes.
     of_matrices = command.startswith(("results ", "report", "compare"))
     for one in MATRICES if of_matrices else (ONE, TWO):
         assert one in done.stderr
     assert " old" in done.stderr
-
-
-@EVERY
-def test_an_empty_id_means_nothing(user, command):
-    """Every command that takes an id is given an empty one, a space, a tab: exit 2."""
-    typed(user, command, "")
-    for text in NOTHING[1:]:
+    for text in NOTHING:
         user.refused(*command.split(), text)
+    assert standing(user) == before
 
 
 @pytest.mark.parametrize("text", NOTHING)
@@ -229,9 +237,6 @@ def test_what_status_advises_shows_the_abandoned_run(user):
     done = user.called("gc", "--dry-run")
     assert "resume with 'diskbench resume'" in done.stderr
     assert f"diskbench gc {short(plan.trial_id)}" in done.stderr
-
-
-# What a killed run rented, when nobody resumes it: the next command gives it back.
 
 
 PAST, FUTURE = "2020-01-01T00:00:00.000000+00:00", "2999-01-01T00:00:00.000000+00:00"

@@ -29,8 +29,6 @@ from diskbench.store.evidence import open_evidence
 from diskbench.store.finish import finish_run
 from diskbench.store.rebuild import rebuild
 
-# --- Streams
-
 
 @pytest.mark.parametrize("stream", ["stdout", "stderr"])
 def test_a_command_that_prints_without_end_is_cut_off(stream, tmp_path):
@@ -145,7 +143,6 @@ def test_a_run_whose_records_are_damaged_still_ends(tmp_path):
     manifest.write_text("{")
     finish_run(database, evidence, plan, 0, "failed", None)
     found = archive.read_manifest(evidence, RUN_IDS[0])
-    assert found is not None
     assert found.steps == ()
     assert "step.json" in found.damaged[0]
     assert manifest.with_name("manifest.json.damaged").read_text() == "{"
@@ -157,15 +154,12 @@ def test_a_run_whose_records_are_damaged_still_ends(tmp_path):
     assert "written again" in notes[0]
 
 
-@pytest.mark.parametrize("count", [10**8, 10**9])
-@pytest.mark.parametrize(
-    "flags", [["--runs"], ["--replicates"], ["--until-ci", "5%", "--max-replicates"]]
-)
-def test_counts_without_end_are_refused_at_once(count, flags, user):
-    """--runs, --replicates and --max-replicates of 10^8 and 10^9: exit 2, within 3 GB."""
-    done = run_diskbench("run", "--path", "/tmp", *flags, str(count), env=user.env)
+@pytest.mark.parametrize("flag", ["--runs", "--replicates", "--until-ci 5% --max-replicates"])
+def test_counts_without_end_are_refused_at_once(flag, user):
+    """--runs, --replicates and --max-replicates of 10^9: exit 2, within 3 GB."""
+    done = run_diskbench("run", "--path", "/tmp", *flag.split(), str(10**9), env=user.env)
     assert "exit 2" in done.out, done.err
-    assert f"{count:,}" in done.err
+    assert "1,000,000,000" in done.err
     assert "10,000" in done.err
 
 

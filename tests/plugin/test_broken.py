@@ -100,7 +100,7 @@ def user(request: pytest.FixtureRequest, tmp_path: Path) -> Cli:
     return made
 
 
-def test_every_other_provider_works_and_whoever_names_it_is_told_why(user: Cli) -> None:
+def test_every_other_provider_works_and_whoever_names_it_is_told_why(user):
     ended = subprocess.run(
         [sys.executable, "-c", EACH, json.dumps([*OF_ALL, *OF_IT])],
         env=user.env,

@@ -9,7 +9,6 @@ import sys
 import tomllib
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
 
 import pytest
 from tests.rigs.cli import WRITE_THEN_READ, Cli, a_user
@@ -62,7 +61,7 @@ def sky(user: Cli) -> Iterator[FakeCloud]:
     assert list(cloud.things()) == []
 
 
-def test_it_passes_the_contract_of_providers(site: Path, tmp_path: Path) -> None:
+def test_it_passes_the_contract_of_providers(site, tmp_path):
     """As its own project runs it: with its own test file, in a directory of its own."""
     shutil.copy(PACKAGE / "contract" / "test_contract.py", tmp_path)
     env = {k: v for k, v in os.environ.items() if not k.startswith(("PYTEST_", "DISKBENCH_"))}
@@ -80,13 +79,17 @@ def test_it_passes_the_contract_of_providers(site: Path, tmp_path: Path) -> None
     assert "skipped" not in ended.stdout
 
 
-def test_it_is_listed_with_its_abilities(user: Cli) -> None:
+def test_it_is_listed_with_its_abilities_and_its_catalogue_and_its_options_are_its_own(user):
     listed = user.done("providers").stdout
     assert "Machines and disks of Stratus, a cloud that is invented." in listed
     assert "stratus" not in Cli(user.home).done("providers").stdout
-
-
-def test_its_options_are_flags_of_its_own_and_nobody_elses(user: Cli) -> None:
+    disks = json.dumps(user.json("catalog", "disks", "--provider", "stratus"))
+    assert "vapor" in disks
+    assert "cumulus" in disks
+    shown = user.done("catalog", "show", "vapor").stdout
+    assert "6,000" in shown
+    assert "brochure" in shown
+    assert "puff-2" in user.done("catalog", "instances", "--provider", "stratus").stdout
     own = user.done("run", "--provider", "stratus", "--help").stdout
     assert "--altitude" in own
     assert "--lightning" in own
@@ -98,23 +101,7 @@ def test_its_options_are_flags_of_its_own_and_nobody_elses(user: Cli) -> None:
     assert refused.returncode == 2
 
 
-def test_its_catalogue_is_listed_and_shown(user: Cli) -> None:
-    disks = json.dumps(user.json("catalog", "disks", "--provider", "stratus"))
-    assert "vapor" in disks
-    assert "cumulus" in disks
-    shown = user.done("catalog", "show", "vapor").stdout
-    assert "6,000" in shown
-    assert "brochure" in shown
-    assert "puff-2" in user.done("catalog", "instances", "--provider", "stratus").stdout
-
-
-def test_a_plan_promises_prices_and_rents_nothing(user: Cli, sky: FakeCloud) -> None:
-    plan = user.done("plan", *RENTED, "--altitude", "high", "--profile", "mine.fio")
-    assert "bursts to 6,000" in plan.stdout + plan.stderr
-    assert list(sky.things()) == []
-
-
-def test_a_run_is_measured_judged_shown_and_given_back(user: Cli, sky: FakeCloud) -> None:
+def test_a_run_is_measured_judged_shown_and_given_back(user, sky):
     sky.plan_fault("machine", "sky-1a", "capacity")
     ended = user.done("run", *RENTED, "--altitude", "high", "--profile", "mine.fio")
     assert "no capacity in sky-1a; trying sky-1b" in ended.stderr
@@ -136,42 +123,34 @@ def test_a_run_is_measured_judged_shown_and_given_back(user: Cli, sky: FakeCloud
     assert user.run("run", *RENTED, "--profile", "mine.fio").returncode == 2
 
 
-def test_a_refusal_of_the_cloud_is_the_error_that_its_table_says(user: Cli, sky: FakeCloud) -> None:
+def test_a_refusal_of_the_cloud_is_the_error_that_its_table_says(user, sky):
     for zone in ("sky-1a", "sky-1b"):
         sky.plan_fault("disk", zone, "quota")
     ended = user.run("run", *RENTED, "--profile", "mine.fio")
     assert "the quota of tenant ground is used up" in ended.stderr
     assert ended.returncode == 2
-
-
-def matrix_of_two(user: Cli) -> str:
-    matrix: dict[str, Any] = {
-        "name": "sky",
-        "defaults": {"provider": "stratus", "profile": str(user.home / "mine.fio")},
-        "include": [
-            {"disk": "vapor", "size": 10, "altitude": "high"},
-            {"disk": "cumulus", "size": 20},
-        ],
-    }
-    file = user.home / "sky.yaml"
-    file.write_text(json.dumps(matrix))
-    return str(file)
+    plan = user.done("plan", *RENTED, "--altitude", "high", "--profile", "mine.fio")
+    assert "bursts to 6,000" in plan.stdout + plan.stderr
+    assert list(sky.things()) == [], "a plan promises and rents nothing"
 
 
 @pytest.mark.usefixtures("sky")
-def test_cells_of_a_matrix_run_on_it(user: Cli) -> None:
-    user.done("matrix", "run", matrix_of_two(user))
+def test_cells_of_a_matrix_run_on_it(user):
+    (user.home / "sky.yaml").write_text(f"""name: sky
+defaults: {{provider: stratus, profile: {user.home}/mine.fio}}
+include:
+  - {{disk: vapor, size: 10, altitude: high}}
+  - {{disk: cumulus, size: 20}}
+""")
+    user.done("matrix", "run", str(user.home / "sky.yaml"))
     assert sorted(run["state"] for run in user.json("results", "list")["runs"]) == ["done", "done"]
 
 
-def test_the_doctor_examines_it_and_gc_gives_back_what_expired(user: Cli, sky: FakeCloud) -> None:
+def test_the_doctor_examines_it_tries_and_records_a_rental_and_gc_takes_the_expired(user, sky):
     assert "tenant ground" in json.dumps(user.json("doctor", "--provider", "stratus"))
     sky.make("diskbench-01jforgotten-disk", {"lease": "01jforgotten", "expires": 1.0, "zone": "x"})
     ended = user.done("gc", "--provider", "stratus")
     assert "01jforgotten" in ended.stdout + ended.stderr
-
-
-def test_a_rental_of_it_is_tried_and_recorded_without_being_made(user: Cli, sky: FakeCloud) -> None:
     sky.plan_fault("disk", "sky-1b", "quota")
     user.extra_env["STRATUS_TENANT"] = "ground-control"
     ended = user.run("doctor", "--live", *RENTED, "--output", "json")

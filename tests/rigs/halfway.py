@@ -1,7 +1,6 @@
 """`python -m tests.rigs.halfway DATABASE_URL --process PID`: wait until a matrix is half way, some
 of its cells done and others being measured; ends with 1 when the process ended before."""
 
-import argparse
 import sys
 import time
 from collections import Counter
@@ -25,7 +24,7 @@ def cell_states(engine: sa.Engine) -> Counter[str]:
         return Counter()
 
 
-def wait(database_url: str, process: int) -> bool:
+def wait(database_url: str, process: str) -> bool:
     engine = sa.create_engine(database_url, poolclass=sa.NullPool)
     while (states := cell_states(engine))["done"] < 1 or states["measuring"] < 2:
         if not Path(f"/proc/{process}").exists():
@@ -34,13 +33,6 @@ def wait(database_url: str, process: int) -> bool:
     return True
 
 
-def main() -> int:
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("database_url")
-    parser.add_argument("--process", type=int, required=True)
-    given = parser.parse_args()
-    return 0 if wait(given.database_url, given.process) else 1
-
-
 if __name__ == "__main__":
-    sys.exit(main())
+    database_url, _, process = sys.argv[1:]
+    sys.exit(0 if wait(database_url, process) else 1)

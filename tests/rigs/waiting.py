@@ -29,7 +29,6 @@ def until(
 
 
 def read_until(process: subprocess.Popen[str], text: str) -> str:
-    assert process.stderr is not None
     said = ""
     for line in process.stderr:
         said += line

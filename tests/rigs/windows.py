@@ -61,7 +61,6 @@ class Done:
 def in_window(directory: Path, window: Window, action: str) -> Done:
     """Put a program of the window's name into `directory`, which runs shell words once."""
     real = shutil.which(window.program)
-    assert real is not None
     ran = directory / f"{window.program}.ran"
     told = {"when": window.when, "action": action, "real": shlex.quote(real)}
     text = (AFTER if window.after else BEFORE).format(ran=shlex.quote(str(ran)), **told)

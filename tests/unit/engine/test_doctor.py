@@ -54,13 +54,11 @@ class TestStores:
     def stores(self, tmp_path, name: str = "rows.db") -> list[Finding]:
         return examine_stores(f"sqlite:///{tmp_path}/{name}", (tmp_path / "evidence").as_uri())
 
-    def test_what_is_not_there_yet_is_not_made(self, tmp_path):
+    def test_what_is_not_there_yet_is_not_made_and_what_is_there_stays_as_it_is(self, tmp_path):
         found = self.stores(tmp_path)
         assert "the first run creates it" in of(found, "database").told
         assert "the first run creates it" in of(found, "evidence").told
         assert list(tmp_path.iterdir()) == []
-
-    def test_stores_that_are_there_are_well_and_stay_as_they_are(self, tmp_path):
         open_database(f"sqlite:///{tmp_path}/rows.db").dispose()
         (tmp_path / "evidence").mkdir()
         found = self.stores(tmp_path)
@@ -68,7 +66,7 @@ class TestStores:
         assert of(found, "evidence").told.endswith("readable and writable")
         assert list((tmp_path / "evidence").rglob("*")) == [], "the probe was removed"
 
-    def test_another_schema_and_a_file_that_is_no_database_are_problems(self, tmp_path):
+    def test_another_schema_no_database_and_a_place_below_a_file_are_problems(self, tmp_path):
         open_database(f"sqlite:///{tmp_path}/rows.db").dispose()
         with sqlite3.connect(tmp_path / "rows.db") as connection:
             connection.execute(f"UPDATE {VERSION_TABLE} SET version_num = '9999'")  # noqa: S608
@@ -77,8 +75,6 @@ class TestStores:
         assert (found.state, "use that version" in found.advice) == ("problem", True)
         (tmp_path / "rows.db").write_text("not a database at all, and long enough to be read " * 9)
         assert of(self.stores(tmp_path), "database").state == "problem"
-
-    def test_a_place_below_a_file_is_never_made_and_postgres_needs_no_sqlite(self, tmp_path):
         (tmp_path / "evidence").write_text("a file")
         found = examine_stores(
             f"sqlite:///{tmp_path}/evidence/rows.db", (tmp_path / "evidence" / "deep").as_uri()
@@ -103,9 +99,12 @@ class TestStores:
         assert ("diskbench supplies it" in found.told) == null
 
 
-def test_a_provider_that_rents_nothing_has_nothing_to_examine():
+def test_a_provider_that_rents_nothing_has_nothing_to_examine_and_the_worst_finding_counts():
     (found,) = examine_provider(provider("ssh"), Scope(provider="ssh"))
     assert (found.state, found.told) == ("ok", "nothing to check: it rents nothing")
+    one = Finding(check="clock", where="here", state="warning", told="")
+    assert (worst_state(()), worst_state((one,))) == ("ok", "warning")
+    assert worst_state((one, one.model_copy(update={"state": "problem"}))) == "problem"
 
 
 VCPUS = Quota(kind="vcpus", name="vCPUs", region="r1", limit=64, used=60)
@@ -132,14 +131,14 @@ class TestQuota:
         assert (by_type.state, of_all.state) == ("ok", "problem")
         assert "takes 1,000 at once" in of_all.told
 
-    def test_without_a_matrix_what_is_used_up_is_a_warning_and_another_region_does_not_count(self):
+    def test_without_a_matrix_what_is_used_up_is_a_warning_and_other_regions_do_not_count(
+        self,
+    ):
         full = VCPUS.model_copy(update={"used": 64})
         assert [one.state for one in compared("aws", [full, GP3], None)] == ["warning", "ok"]
         assert compared("aws", [VCPUS], [need(100, region="r2")]) == []
         (told,) = compared("aws", [VCPUS.model_copy(update={"used": None})], None)
         assert told.told == "vCPUs: 64; the usage is not reported"
-
-    def test_families_that_nobody_uses_are_left_out(self):
         family = VCPUS.model_copy(update={"of": ("standardDSv5Family",), "used": 0})
         assert compared("azure", [family], None) == []
         assert len(compared("azure", [family], [need(4, of="standardDSv5Family")])) == 1
@@ -151,9 +150,3 @@ class TestQuota:
         assert told.told == "vCPUs: unknown; the matrix takes 8 at once"
         assert compared("gcp", [secret], [need(4, of="n2")]) == []
         assert compared("gcp", [secret], None) == []
-
-
-def test_the_worst_finding_stands_for_all():
-    one = Finding(check="clock", where="here", state="warning", told="")
-    assert (worst_state(()), worst_state((one,))) == ("ok", "warning")
-    assert worst_state((one, one.model_copy(update={"state": "problem"}))) == "problem"

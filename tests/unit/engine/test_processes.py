@@ -19,19 +19,9 @@ from tests.rigs.dying import replace_everywhere
 from tests.rigs.matrix_rows import campaign_row, cell_row
 from tests.unit.engine.test_redaction import CLOUDS, exchanges
 
+from diskbench.engine import processes
 from diskbench.engine.live import recording_of
-from diskbench.engine.processes import (
-    DEAD_AFTER_S,
-    DatabaseClock,
-    check_shared,
-    enrol,
-    fingerprint,
-    forget_dead,
-    is_alive,
-    living,
-    process_started,
-    silent_s,
-)
+from diskbench.engine.processes import check_shared, fingerprint, is_alive, living, process_started
 from diskbench.engine.session import open_session
 from diskbench.errors import InvalidValue
 from diskbench.model.finding import Finding
@@ -77,8 +67,10 @@ def test_a_process_of_this_machine_is_alive_exactly_as_long_as_it_exists_however
 
 @pytest.mark.parametrize(("silent_s", "expected"), [(59.0, True), (61.0, False)])
 def test_a_process_of_another_machine_is_dead_after_four_missed_beats(silent_s, expected):
-    assert DEAD_AFTER_S == 60
-    assert alive(executor(hostname="elsewhere", beat_s_ago=silent_s)) is expected
+    assert processes.DEAD_AFTER_S == 60
+    silent = executor(hostname="elsewhere", beat_s_ago=silent_s)
+    assert alive(silent) is expected
+    assert alive(silent, silence=float("inf")), "the database was away: silence means nothing"
 
 
 @pytest.mark.parametrize("part", [0, 1], ids=["boot", "pid namespace"])
@@ -88,10 +80,6 @@ def test_a_machine_or_container_of_the_same_name_is_another(part):
     started[part] = "other"
     assert alive(executor(pid=4_000_000, started="/".join(started), beat_s_ago=30))
     assert not alive(executor(pid=4_000_000, started="/".join(started), beat_s_ago=90))
-
-
-def test_after_the_database_was_away_silence_means_nothing():
-    assert alive(executor(hostname="elsewhere", beat_s_ago=9999), silence=float("inf"))
 
 
 def enrolled(database, one):
@@ -106,7 +94,7 @@ def test_the_dead_are_forgotten_once_nothing_of_theirs_is_left(database, dead):
     enrolled(database, executor(executor_id="asleep", hostname="elsewhere"))
     cell = cell_row(0, state="measuring", trial_id="t", owner="left a cell")
     save_campaign(database, campaign_row(), [cell])
-    forget_dead(database)
+    processes.forget_dead(database)
     known = {one.executor_id for one in list_executors(database)}
     assert known == {"left a cell", "lives", "asleep"}
     assert living(list_executors(database)) == {"lives", "asleep"}
@@ -116,8 +104,9 @@ def test_the_time_that_a_cell_stood_alone_counts_from_the_last_beat(database):
     enrolled(database, executor(executor_id="lives"))
     long_ago = "2026-01-01T00:00:00.000000+00:00"
     cell = cell_row(0, state="measuring", trial_id="t", owner="lives", started_at=long_ago)
-    assert silent_s(database, cell) < 60
-    assert silent_s(database, cell.model_copy(update={"owner": "unknown"})) > 1e6
+    assert processes.silent_s(database, cell) < 60
+    unknown = cell.model_copy(update={"owner": "unknown"})
+    assert processes.silent_s(database, unknown) > 1e6
 
 
 ONE, OTHER = (fingerprint(SecretBytes(letter * 40)) for letter in (b"a", b"b"))
@@ -140,7 +129,7 @@ def test_a_fingerprint_or_a_file_or_a_variable_holds_the_secret_of_a_session(tmp
 
 
 def test_workers_of_one_secret_work_together_and_keep_another_out_as_long_as_they_live(database):
-    enrol(database, "e1")
+    processes.enrol(database, "e1")
     describe_executor(database, "e1", name="site-a", queues=["*"], secret_id=ONE)
     check_shared(database, ONE)
     with pytest.raises(InvalidValue) as raised:
@@ -161,7 +150,7 @@ def seen(database, monkeypatch):
     said = {"time": BEGAN, "skew": 0.0}
     told = lambda _: (said["time"], said["skew"])  # noqa: E731 - of what is said later
     replace_everywhere(monkeypatch, store_database, "time_and_skew", told)
-    return DatabaseClock(database), said
+    return processes.DatabaseClock(database), said
 
 
 @pytest.mark.parametrize("seconds", [61.0, -61.0, 86_400.0])
@@ -203,19 +192,16 @@ SECRETS = st.text(string.ascii_letters + string.digits + "/+=_.!$%", min_size=12
 NAMES = st.from_regex(r"[a-z]{4}[a-z0-9]{6,20}", fullmatch=True)
 
 
-def findings(value: str) -> list[Finding]:
-    told = f"{value} may not do it, and {value}-too is none"
-    return [Finding(check="dry run", where="there", state="problem", told=told, advice=value)]
-
-
 def shown(provider: str, value: str, *words: str, **options: str) -> str:
-    made = recording_of(provider, exchanges(value), findings(value), words, options)
+    told = f"{value} may not do it, and {value}-too is none"
+    found = Finding(check="dry run", where="there", state="problem", told=told, advice=value)
+    made = recording_of(provider, exchanges(value), [found], words, options)
     return made.model_dump_json()
 
 
 @pytest.mark.parametrize("provider", CLOUDS)
 @given(secret=SECRETS, data=st.data())
-def test_no_secret_of_the_environment_is_in_it(provider: str, secret: str, data) -> None:
+def test_no_secret_of_the_environment_is_in_it(provider, secret, data):
     name = data.draw(st.sampled_from(plugin(provider).redaction.variables))
     with patch.dict(os.environ, {name: secret}):
         text = shown(provider, secret, "--provider", provider, "--live")
@@ -226,7 +212,7 @@ def test_no_secret_of_the_environment_is_in_it(provider: str, secret: str, data)
 @pytest.mark.slow
 @pytest.mark.parametrize("provider", CLOUDS)
 @given(name=NAMES, data=st.data())
-def test_no_account_and_no_private_option_that_was_typed_is_in_it(provider, name, data) -> None:
+def test_no_account_and_no_private_option_that_was_typed_is_in_it(provider, name, data):
     known = plugin(provider)
     account = (known.account_option,) if known.account_option else ()
     option = data.draw(st.sampled_from((*account, *known.redaction.options)))
@@ -243,7 +229,7 @@ def test_no_account_and_no_private_option_that_was_typed_is_in_it(provider, name
 @pytest.mark.parametrize("provider", CLOUDS)
 @given(value=NAMES, pair=st.sampled_from(["--label pw", "--set api_key", "--set db_password"]),
        joined=st.booleans())  # fmt: skip
-def test_no_value_of_a_label_and_no_secret_one_is_in_it(provider, value, pair, joined) -> None:
+def test_no_value_of_a_label_and_no_secret_one_is_in_it(provider, value, pair, joined):
     flag, key = pair.split()
     words = (f"{flag}={key}={value}",) if joined else (flag, f"{key}={value}")
     text = shown(provider, value, "--live", *words, "--set", "runtime=1")
@@ -254,7 +240,7 @@ def test_no_value_of_a_label_and_no_secret_one_is_in_it(provider, value, pair, j
 
 
 @given(value=st.text(string.printable, min_size=1, max_size=3))
-def test_a_short_label_is_left_out_of_the_flags_too(value) -> None:
+def test_a_short_label_is_left_out_of_the_flags_too(value):
     flags = recording_of(CLOUDS[0], [], [], ("--label", f"pw={value}"), {}).flags
     assert flags[0] == "--label"
     assert flags[1].startswith("pw=private-")

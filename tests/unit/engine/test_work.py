@@ -3,7 +3,7 @@
 
 import pytest
 from tests.rigs.matrix_rows import CAMPAIGN, campaign_row, cell_row
-from tests.rigs.plans import CAMPAIGN_ID, TRIAL_ID, make_plan, save_plan
+from tests.rigs.plans import TRIAL_ID, make_plan, save_plan
 
 from diskbench.engine.cleanup.gc import is_reached
 from diskbench.engine.matrix.campaign import retry_cells
@@ -24,6 +24,7 @@ from diskbench.store.rows import end_run
 
 ALONE = "01jx0000000000000000000001"
 OF_CELL = "01jy0000000000000000000001"
+DONE = "01jz0000000000000000000001"
 
 
 @pytest.fixture
@@ -32,7 +33,8 @@ def busy(database):
     plan = make_plan((ALONE,), campaign_id="01jw0000000000000000000001")
     save_plan(database, plan, "file:///evidence", owner="dead")
     measuring = cell_row(0, state="measuring", trial_id=OF_CELL, owner="dead", attempt=1)
-    save_campaign(database, campaign_row(queue="matrix-x"), [measuring, cell_row(1)])
+    done = cell_row(2, state="done", trial_id=DONE, finished_at="2026")
+    save_campaign(database, campaign_row(queue="matrix-x"), [measuring, cell_row(1), done])
     return database
 
 
@@ -56,8 +58,11 @@ def test_what_has_ended_is_named_with_the_command_that_shows_it_and_the_unknown_
     with pytest.raises(InvalidValue, match="has ended") as refused:
         find_work(busy, [ended])
     assert "results show 00000abc" in refused.value.advice
-    for name, kind in (("nothing", UnknownName), ("01j", InvalidValue), ("", InvalidValue)):
-        with pytest.raises(kind):
+    for name in ("nothing", DONE):
+        with pytest.raises(UnknownName):
+            find_work(busy, [name])
+    for name in ("01j", ""):
+        with pytest.raises(InvalidValue):
             find_work(busy, [name])
 
 
@@ -72,7 +77,7 @@ def test_a_matrix_is_cancelled_by_the_command_that_cancels_a_run(busy):
 def test_nothing_is_asked_when_one_of_several_is_refused(busy):
     with pytest.raises(InvalidValue, match="has died"):
         cancel(busy, [OF_CELL, ALONE])
-    assert not load_cells(busy, CAMPAIGN)[0].cancel
+    assert not the_cell(busy).cancel
     assert not asked_to_stop(busy, "dead")
 
 
@@ -85,9 +90,6 @@ def test_resume_takes_a_run_a_cell_and_a_matrix_but_not_of_a_living_process(busy
         abandoned_work(busy, [ALONE])
 
 
-assert CAMPAIGN == CAMPAIGN_ID
-
-
 def begun(database, *cells, **changes):
     save_campaign(database, campaign_row(**changes), cells)
 
@@ -97,12 +99,14 @@ def the_cell(database):
 
 
 @pytest.mark.parametrize("state", ["waiting", "queued"])
-def test_a_cell_that_nobody_has_is_cancelled_at_once(database, state):
+def test_a_cell_that_nobody_has_is_cancelled_at_once_and_may_have_its_turn_again(database, state):
     begun(database, cell_row(0, state=state, trial_id=TRIAL_ID, attempt=1), cell_row(1))
     (told,), _ = cancel(database, [TRIAL_ID[:20]])
     assert "will not be measured" in told
     assert [cell.state for cell in load_cells(database, CAMPAIGN)] == ["cancelled", "waiting"]
     assert the_cell(database).finished_at is not None
+    assert retry_cells(database, find_campaign(database, CAMPAIGN)) == 1
+    assert (the_cell(database).state, the_cell(database).cancel) == ("waiting", None)
 
 
 def test_a_cell_in_hand_is_asked_to_stop_and_marked(database):
@@ -112,19 +116,6 @@ def test_a_cell_in_hand_is_asked_to_stop_and_marked(database):
     assert "was asked to stop" in told
     assert (the_cell(database).state, the_cell(database).cancel) == ("measuring", True)
     assert asked_to_stop(database, "e1") == {TRIAL_ID}
-
-
-def test_a_cell_that_was_cancelled_may_be_given_its_turn_again(database):
-    begun(database, cell_row(0, state="queued", trial_id=TRIAL_ID, attempt=1))
-    cancel(database, [TRIAL_ID])
-    assert retry_cells(database, find_campaign(database, CAMPAIGN)) == 1
-    assert (the_cell(database).state, the_cell(database).cancel) == ("waiting", None)
-
-
-def test_a_name_of_nothing_that_runs_is_refused(database):
-    begun(database, cell_row(0, state="done", trial_id=TRIAL_ID, finished_at="2026"))
-    with pytest.raises(UnknownName):
-        cancel(database, [TRIAL_ID])
 
 
 @pytest.mark.parametrize("queue", [None, "matrix-x"])

@@ -106,13 +106,7 @@ def test_a_list_of_mounts_that_cannot_be_read_refuses_the_disk(text, tmp_path, m
         agent.Disk(ALLOWED).check_taken()
 
 
-def test_an_answer_is_cut_at_newlines_alone():
-    host = FakeHost()
-    host.run = lambda *_, **__: Completed(0, f"= {ODD}\nnone\n".encode(), b"")
-    assert calls.ask(host, "stripe") == [f"= {ODD}", "none"]
-
-
-def test_a_name_brings_no_line_into_an_answer(monkeypatch, capfdbinary):
+def test_a_name_brings_no_line_into_an_answer_cut_at_newlines_alone(monkeypatch, capfdbinary):
     monkeypatch.setitem(agent.COMMANDS, "end", lambda _: iter(["path=/a\n== end"]))
     monkeypatch.setattr(sys, "argv", ["agent", json.dumps({"do": "end"})])
     with monkeypatch.context() as patched:
@@ -120,6 +114,9 @@ def test_a_name_brings_no_line_into_an_answer(monkeypatch, capfdbinary):
         assert agent.main() == 0
     sys.stdout.flush()
     assert capfdbinary.readouterr().out == b"path=/a == end\n"
+    host = FakeHost()
+    host.run = lambda *_, **__: Completed(0, f"= {ODD}\nnone\n".encode(), b"")
+    assert calls.ask(host, "stripe") == [f"= {ODD}", "none"]
 
 
 class Member:
@@ -203,12 +200,6 @@ def inside(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> agent.Unit:
     return agent.Unit(spec, os.open(tmp_path, os.O_RDONLY))
 
 
-def test_a_disk_that_appears_after_it_was_to_be_opened_is_not_measured(inside, monkeypatch):
-    monkeypatch.setattr(agent.Unit, "check", lambda _: None)
-    with pytest.raises(agent.Failed, match="/dev/sdx was missing when it was to be opened"):
-        inside.hold()
-
-
 @pytest.mark.parametrize(
     "line", ["filename=/etc/passwd", "filename=/dev/sdx:/etc/passwd", " filename = /etc/passwd"]
 )
@@ -221,11 +212,16 @@ def test_a_job_that_names_something_else_is_refused(line, inside):
     assert Path(inside._job()).read_text() == "[x]\nfilename=/proc/self/fd/9\n"
 
 
-def test_a_test_file_that_is_gone_at_the_cache_drop_is_no_error(inside, tmp_path, monkeypatch):
+def test_a_test_file_gone_at_the_cache_drop_is_no_error_and_a_late_disk_one(
+    inside, tmp_path, monkeypatch
+):
     inside.work = str(tmp_path)
     (tmp_path / "there").touch()
     monkeypatch.setattr(os, "walk", lambda _: [(str(tmp_path), ["gone"], ["gone", "there"])])
     assert list(inside._files()) == [f"{tmp_path}/there"]
+    monkeypatch.setattr(agent.Unit, "check", lambda _: None)
+    with pytest.raises(agent.Failed, match="/dev/sdx was missing when it was to be opened"):
+        inside.hold()
 
 
 def test_nothing_is_written_to_the_files_of_a_unit_that_are_summed(inside, monkeypatch):

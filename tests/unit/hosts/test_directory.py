@@ -47,25 +47,15 @@ def test_what_is_no_directory_to_measure_in(tmp_path):
     assert "does not exist" in refused(tmp_path / "missing")
     assert "is not a directory" in refused(file)
     assert "not an absolute path" in refused("relative")
-
-
-@pytest.fixture
-def a_tmpfs(tmp_path, request):
-    """A filesystem of the test, of the size (and options) of the parameter."""
-    with tmpfs(tmp_path / "mounted", request.param) as at:
-        yield at
-
-
-@pytest.mark.parametrize("a_tmpfs", ["1m,ro"], indirect=True)
-def test_a_read_only_filesystem_is_named_as_such(a_tmpfs):
-    assert "Read-only file system" in refused(a_tmpfs)
+    with tmpfs(tmp_path / "mounted", "1m,ro") as at:
+        assert "Read-only file system" in refused(at)
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("a_tmpfs", ["2g"], indirect=True)
-def test_more_than_the_free_space_less_a_reserve_is_refused(a_tmpfs):
-    assert check_directory(HERE, str(a_tmpfs), GIB) == pytest.approx(2 * GIB * 0.95)
-    assert "2 GiB is more than the free space" in refused(a_tmpfs, 2 * GIB)
+def test_more_than_the_free_space_less_a_reserve_is_refused(tmp_path):
+    with tmpfs(tmp_path / "mounted", "2g") as at:
+        assert check_directory(HERE, str(at), GIB) == pytest.approx(2 * GIB * 0.95)
+        assert "2 GiB is more than the free space" in refused(at, 2 * GIB)
 
 
 @pytest.mark.slow
@@ -91,12 +81,6 @@ def test_installing_where_fio_is_does_nothing_and_what_fails_says_why(monkeypatc
         install_fio(HERE)
 
 
-def test_a_workspace_that_somebody_else_made_is_not_used(target):
-    subprocess.run(["install", "-d", "-o", "65534", target.state_dir], check=True)
-    with pytest.raises(errors.MeasurementFailed, match="belongs to somebody else"):
-        make_workspace(HERE, target)
-
-
 # --- Root, and who else may write above the target
 
 
@@ -111,12 +95,9 @@ def foreign(tmp_path):
 
 
 @pytest.mark.slow
-def test_root_does_not_measure_where_another_user_could_put_a_link(foreign):
+def test_root_does_not_measure_where_another_user_could_put_a_link(foreign, tmp_path):
     assert "user nobody can put a symbolic link in its place" in refused(foreign)
     assert f"(see {foreign})" in refused(foreign / "root's")
-
-
-def test_a_link_through_another_users_directory_is_seen(foreign, tmp_path):
     (foreign / "link").symlink_to(tmp_path)
     (tmp_path / "to-link").symlink_to("home/link")
     assert f"(see {tmp_path}/home)" in refused(tmp_path / "to-link")
@@ -137,14 +118,13 @@ def test_what_everybody_or_a_group_may_write_to_is_refused_unless_it_is_sticky(t
     check_directory(HERE, str(at), 1)
 
 
-def test_root_by_sudo_measures_in_the_users_directory_with_a_warning(foreign, monkeypatch, caplog):
+def test_root_by_sudo_or_where_the_owner_is_not_known_measures_with_a_warning(
+    foreign, monkeypatch, caplog, tmp_path
+):
     monkeypatch.setenv("SUDO_UID", "65534")
     monkeypatch.setenv("SUDO_USER", "nobody")
     check_directory(HERE, str(foreign), 1)
     assert f"user nobody can replace {foreign} while root measures there" in caplog.text
-
-
-def test_an_owner_whom_the_machine_does_not_know_is_told_and_gone_on_with(tmp_path, caplog):
     os.chown(tmp_path, 54_321, 54_321)
     check_directory(HERE, str(tmp_path), 1)
     assert f"user UNKNOWN can replace {tmp_path}" in caplog.text
@@ -213,9 +193,12 @@ def test_a_swapped_work_directory_is_not_measured_removed_or_made(swapped, targe
     assert os.path.lexists(target.work_dir)
 
 
-def test_a_link_that_waits_where_the_work_directory_is_to_be_made_is_not_followed(target, tmp_path):
+def test_a_workspace_that_somebody_else_made_or_a_link_in_its_place_is_not_used(target, tmp_path):
     (tmp_path / "victim").mkdir()
     Path(target.work_dir).symlink_to(tmp_path / "victim")
     with pytest.raises(errors.MeasurementFailed, match="belongs to somebody else"):
         make_workspace(HERE, target)
     Path(target.work_dir).unlink()
+    subprocess.run(["install", "-d", "-o", "65534", target.state_dir], check=True)
+    with pytest.raises(errors.MeasurementFailed, match="belongs to somebody else"):
+        make_workspace(HERE, target)

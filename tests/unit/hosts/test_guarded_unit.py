@@ -76,9 +76,6 @@ def test_a_disk_of_another_size_is_refused(make_loop, raw_unit):
     refused(unit, "has another size", image)
 
 
-# --- A filesystem of our own
-
-
 @pytest.fixture
 def fs_target(make_loop, target):
     """A device target with a filesystem; its trial is cleaned up before the loop is detached."""

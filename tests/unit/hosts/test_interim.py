@@ -129,7 +129,7 @@ def test_odd_output_loses_nothing_and_does_not_fail(text):
     assert sorted(kept.split()) == sorted(text.split())
 
 
-def test_latencies_without_a_count_use_the_number_of_ios():
+def test_latencies_without_a_count_use_the_ios_and_of_endless_output_a_part_is_kept():
     read = {"io_bytes": 8192, "runtime": 1500, "total_ios": 2, "lat_ns": {"mean": 500.5}}
     jobs, disks = [{"read": read, "job_runtime": 1500}], [{"read": {"total_ios": 99}}]
     head = {"fio version": "fio-3.16", "timestamp": 1_700_000_000}
@@ -138,19 +138,16 @@ def test_latencies_without_a_count_use_the_number_of_ios():
     live = parse_live(lines[0].encode())
     assert (live.unix_s, live.runtime_s) == (1_700_000_000, 1.5)
     assert (live.read.ios, live.read.bytes, live.read.latency_sum_ns) == (2, 8192, 1001)
+    interim = Interim()
+    for _ in range(64):
+        list(interim.feed(b"fill the disk\n" * 8192))
+    assert len(interim.text()) <= Interim.MOST_OUTSIDE + 14
 
 
 @pytest.mark.parametrize("chunk", [1, 7, 4096])
 def test_documents_are_the_same_however_they_arrive(run_fio, chunk):
     text = "warning\n{\n}\n" + run_fio() + '{\n  "fio version" : "fio-3.33",\n'
     assert filtered(text, chunk=chunk) == filtered(text)
-
-
-def test_of_what_is_printed_without_end_a_part_is_kept():
-    interim = Interim()
-    for _ in range(64):
-        list(interim.feed(b"fill the disk\n" * 8192))
-    assert len(interim.text()) <= Interim.MOST_OUTSIDE + 14
 
 
 # The stages before fio: a limit on each, and what is done where it is passed.

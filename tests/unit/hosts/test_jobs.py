@@ -160,7 +160,7 @@ def test_a_stop_before_the_unit_is_started_keeps_fio_from_starting(make_unit, be
     assert not Path(unit.directory, "fio.pid").exists()
 
 
-def test_a_unit_that_is_killed_is_lost_at_once_and_its_files_can_be_had(make_unit, tmp_path):
+def test_a_unit_that_is_killed_is_lost_at_once_but_not_its_files(make_unit, target, tmp_path):
     unit = make_unit(60)
 
     def kill(_):
@@ -175,6 +175,8 @@ def test_a_unit_that_is_killed_is_lost_at_once_and_its_files_can_be_had(make_uni
         watch(LocalHost(), unit)
     *_, last = LocalHost().stream(start_script(unit, 1))
     assert re.match(rb"= lost oom_kills=\d+ *$", last), "whether memory was short is known"
+    cleanup(LocalHost(), target)
+    assert standing_in(target.state_dir) == [], "fio's workers are ended"
 
 
 def test_fio_that_fails_is_told_by_its_exit_and_its_words(make_unit, tmp_path):
@@ -308,20 +310,6 @@ def test_cleanup_stops_what_runs_and_removes_all_of_the_trial_twice(make_unit, t
     listed = subprocess.run(["ps", "-eo", "args"], capture_output=True, text=True, check=True)
     assert unit.directory not in listed.stdout
     cleanup(LocalHost(), target)
-
-
-def test_cleanup_ends_fios_workers_whose_unit_was_killed(make_unit, target):
-    unit = make_unit(60)
-    pid = Path(unit.directory, "pid")
-
-    def kill(_):
-        with contextlib.suppress(ProcessLookupError):
-            os.kill(int(pid.read_text().split()[0]), signal.SIGKILL)
-
-    with pytest.raises(MeasurementFailed, match="without a result"):
-        watch(LocalHost(), unit, on_tick=kill)
-    cleanup(LocalHost(), target)
-    assert standing_in(target.state_dir) == []
 
 
 def standing_in(directory):

@@ -99,7 +99,6 @@ def test_a_directory_lies_on_the_longest_mount_where_its_descriptor_names_none(s
         "1 0 8:17 / / rw shared:1 - ext4 /dev/sdb1 rw,discard\n2 1 0:50 / /ab rw - nfs4 h:/ rw\n"
     )
     on = agent.mount_of("/a/b")
-    assert on is not None
     assert (on.point, on.number, on.options) == ("/", "8:17", "rw,discard")
     assert agent.points_of("8:16", agent.mounts()) == ["/"], "it is its partition that is mounted"
 

@@ -123,7 +123,7 @@ def test_what_came_is_kept_for_the_next_attempt(tmp_path, monkeypatch):
     assert skipped(host)[-1] > 0
 
 
-def test_damaged_parts_are_fetched_from_the_start(tmp_path):
+def test_damaged_parts_are_fetched_from_the_start_and_those_beyond_the_limit_refused(tmp_path):
     unit = ended_unit(tmp_path / "unit", lines=60_000)
     host = Counted(faults=[Fault("cut", 200_000), Fault("damage", 5_000)])
     host.connect()
@@ -131,6 +131,8 @@ def test_damaged_parts_are_fetched_from_the_start(tmp_path):
     assert whole(tmp_path / "got")
     first, second, third = skipped(host)
     assert first == third == 0 < second
+    with pytest.raises(LimitExceeded):
+        parts_of(tmp_path, [bytes(3 * 2**20)], ["gzip", "-1"], 2**20)
 
 
 def test_a_connection_that_breaks_leaves_no_half_list_of_checksums(tmp_path):
@@ -184,11 +186,6 @@ def test_a_part_that_unpacks_to_much_is_read_in_little_memory(tmp_path, command)
         tracemalloc.stop()
 
 
-def test_a_part_that_unpacks_to_more_than_the_limit_is_refused(tmp_path):
-    with pytest.raises(LimitExceeded):
-        parts_of(tmp_path, [bytes(3 * 2**20)], ["gzip", "-1"], 2**20)
-
-
 @pytest.mark.parametrize("head", [b"\x1f\x8b\x08\x00rubbish", b"\x28\xb5\x2f\xfdrubbish" * 20])
 def test_what_does_not_unpack_is_damaged(tmp_path, head):
     def get(sink: ByteSink) -> int:
@@ -197,9 +194,6 @@ def test_what_does_not_unpack_is_damaged(tmp_path, head):
 
     with pytest.raises(EvidenceDamaged):
         Parts(tmp_path, 2**30).fetch(get)
-
-
-# What makes no stripe is said before any host is asked.
 
 
 TRIAL = "01jd0000000000000000000001"

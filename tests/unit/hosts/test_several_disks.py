@@ -111,27 +111,17 @@ def test_another_trial_waits_for_each_of_them(pair, raw_unit):
     assert expected
 
 
-class TestBeforeAnything:
-    """`check_devices`: the second disk is looked at as closely as the first."""
-
-    def test_the_same_disk_twice(self, pair, tmp_path):
-        (device, image), _ = pair
-        link = tmp_path / "by-id"
-        link.symlink_to(device)
-        for again in (device, str(link)):
-            with pytest.raises(TargetRefused, match="same disk"):
-                check_devices(HERE, [(device, str(image)), (again, str(image))])
-
-    def test_two_loops_on_one_file(self, make_loop):
-        device, image = make_loop("one.img")
-        again, _ = make_loop("one.img")
-        with pytest.raises(TargetRefused, match="shares"):
-            check_devices(HERE, [(device, str(image)), (again, str(image))])
-
-    def test_identities_in_the_wrong_order_and_a_second_with_data(self, pair):
-        (one, image), (two, other) = pair
-        with pytest.raises(TargetRefused, match="its identity is"):
-            check_devices(HERE, [(one, str(other)), (two, str(image))])
-        subprocess.run(["mkfs.ext4", "-q", two], check=True)
-        with pytest.raises(TargetRefused, match="ext4"):
-            check_devices(HERE, [(one, str(image)), (two, str(other))])
+def test_the_second_disk_is_looked_at_as_closely_as_the_first(pair, make_loop, tmp_path):
+    (one, image), (two, other) = pair
+    link = tmp_path / "by-id"
+    link.symlink_to(one)
+    for again in (one, str(link)):
+        with pytest.raises(TargetRefused, match="same disk"):
+            check_devices(HERE, [(one, str(image)), (again, str(image))])
+    with pytest.raises(TargetRefused, match="its identity is"):
+        check_devices(HERE, [(one, str(other)), (two, str(image))])
+    subprocess.run(["mkfs.ext4", "-q", two], check=True)
+    with pytest.raises(TargetRefused, match="ext4"):
+        check_devices(HERE, [(one, str(image)), (two, str(other))])
+    with pytest.raises(TargetRefused, match="shares"):  # two loops on one file
+        check_devices(HERE, [(one, str(image)), (make_loop("one.img")[0], str(image))])

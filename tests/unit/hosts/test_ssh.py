@@ -72,7 +72,7 @@ def test_a_closed_connection_ends_at_once_however_rarely_its_thread_looks(config
     assert not thread.is_alive()
 
 
-def test_an_unknown_host_is_refused_with_its_fingerprint_to_add_it(configure, sshd, tmp_path):
+def test_an_unknown_host_and_a_changed_key_are_refused_loudly(configure, sshd, tmp_path):
     configure(UserKnownHostsFile=tmp_path / "empty", StrictHostKeyChecking="no")
     words = refused()
     key = __import__("base64").b64decode(sshd.host_public.split()[1])
@@ -80,9 +80,6 @@ def test_an_unknown_host_is_refused_with_its_fingerprint_to_add_it(configure, ss
     assert f"ssh-keyscan -p {sshd.port} 127.0.0.1" in words
     assert re.search(r"`ssh -F \S+ box`", words)
     assert not (tmp_path / "empty").exists()
-
-
-def test_a_changed_key_is_told_loudly_with_file_and_line(configure, sshd, tmp_path):
     keygen(tmp_path / "other")
     other = (tmp_path / "other.pub").read_text().split()
     known = tmp_path / "known"
@@ -167,19 +164,13 @@ def test_the_agents_keys_are_used_but_where_identities_only_keeps_them_out(confi
     assert "refuses the login" in refused()
 
 
-# --- The way there
-
-
-def test_proxy_command_is_followed(configure, sshd):
+def test_proxy_command_and_jump_are_followed_and_a_bastion_without_answer_is_told(configure, sshd):
     configure(
         HostName="198.51.100.1",  # a test net: nothing is there but through the command
         HostKeyAlias=f"x-key-{sshd.port}",
         ProxyCommand=f"ssh -F {sshd.directory}/ssh_config -W 127.0.0.1:%p direct",
     )
     assert hello() == "hello"
-
-
-def test_proxy_jump_goes_through_the_bastion_and_one_that_does_not_answer_is_told(configure, sshd):
     configure(before=sshd.config_block("bastion"), ProxyJump="bastion")
     assert hello() == "hello"
     configure(before=sshd.config_block("bastion", port=1), ProxyJump="bastion")
@@ -201,9 +192,13 @@ def test_a_server_that_says_nothing_is_given_up(configure, proxy):
     assert "no SSH connection" in refused(limits=QUICK)
 
 
-def test_a_broken_configuration_is_told_in_openssh_words(configure):
+def test_a_broken_configuration_is_told_in_openssh_words_and_no_file_has_no_keys(
+    configure, tmp_path
+):
     configure(extra="  NoSuchOption yes\n")
     assert "nosuchoption" in refused().lower()
+    configure(UserKnownHostsFile=tmp_path / "none")
+    assert known_keys(resolve("box")) == ()
 
 
 @pytest.mark.parametrize(
@@ -256,11 +251,6 @@ def test_a_default_port_is_no_part_of_a_known_host_and_tokens_of_a_proxy_command
         "me@box", "hostname h\nport 9\nuser me\nproxycommand nc %h %p %r %n 100%%\n"
     )
     assert expand_proxy(route) == "nc h 9 me box 100%"
-
-
-def test_known_keys_of_files_that_are_not_there_are_none(configure, tmp_path):
-    configure(UserKnownHostsFile=tmp_path / "none")
-    assert known_keys(resolve("box")) == ()
 
 
 HOSTILE = [

@@ -73,9 +73,6 @@ def test_a_shared_lock_is_no_turn_and_no_claim_is_kept_for_longer_than_a_diskben
     text = CLAIM.format(name="t0").replace("until 0", "until 99999999999999")
     claim.write_text(text.replace("/nowhere", "/tmp"))
     assert living() == []
-
-
-def test_a_turn_waits_for_a_look_that_holds_its_claim_for_a_moment(place):
     claim = place / "diskbench-ours.claim"
     claim.touch()
     looks = claim.open()

@@ -1,5 +1,5 @@
 """What a guest is told for its first boot; its own preparation by the real script, with a package
-manager that has its moods."""
+manager that has its moods. A cloud's guest agent leaves the host key alone."""
 
 import re
 import shlex
@@ -38,16 +38,21 @@ def told(**changes):
     return yaml.safe_load(user_data(guest(**changes)))
 
 
-def test_user_data_is_what_was_reviewed_and_has_room_for_real_keys_and_more():
+def test_user_data_is_what_was_reviewed_and_more_than_ec2_takes_is_refused():
     text = GOLDEN.read_text()
     assert user_data(guest()) == user_data(guest()) == text
     assert len(text.encode()) < cloud_init.MAX_USER_DATA_BYTES / 2
+    packages = tuple(f"a-package-of-a-long-name-{n:04}" for n in range(500))
+    with pytest.raises(InvalidValue, match=r"has \d\d,\d{3} bytes, more than the 16,384"):
+        user_data(guest(packages=packages))
 
 
-def test_root_may_log_in_where_root_is_the_user():
+def test_root_may_log_in_where_root_is_the_user_and_the_private_key_never_shows():
     config = told(user="root")
     assert config["disable_root"] is False
     assert "user" not in config
+    for shown in (repr(guest()), str(guest()), guest().model_dump_json()):
+        assert PRIVATE.splitlines()[1] not in shown
 
 
 @pytest.mark.parametrize("number", [0, 1, 2, 3])
@@ -61,12 +66,6 @@ def test_every_script_is_sound_shell(number):
         input=scripts[number], capture_output=True, text=True, check=False,
     )  # fmt: skip
     assert done.stdout == ""
-
-
-def test_more_than_ec2_takes_is_refused_with_both_figures():
-    packages = tuple(f"a-package-of-a-long-name-{n:04}" for n in range(500))
-    with pytest.raises(InvalidValue, match=r"has \d\d,\d{3} bytes, more than the 16,384"):
-        user_data(guest(packages=packages))
 
 
 @pytest.mark.parametrize("package", ["fio; reboot", "$(id)", "", "-y", "a b", "fio\n"])
@@ -87,11 +86,6 @@ def test_what_is_no_package_name_is_refused(package):
 def test_a_guest_that_cannot_be_is_refused(changes):
     with pytest.raises(ValidationError):
         guest(**changes)
-
-
-def test_the_private_key_never_shows():
-    for shown in (repr(guest()), str(guest()), guest().model_dump_json()):
-        assert PRIVATE.splitlines()[1] not in shown
 
 
 @pytest.mark.slow
@@ -120,16 +114,13 @@ def test_a_lease_that_ends_at_no_time_is_refused(expires_at):
         extend_timer(expires_at)
 
 
-def test_a_machine_without_a_switch_is_given_none():
+def test_a_machine_without_a_switch_is_given_none_and_another_is_up_as_long_as_its_lease():
     done = subprocess.run(
         ["unshare", "--mount", "sh", "-c", "mount -t tmpfs none /etc/systemd && exec sh -s"],
         input=extend_timer(1_795_272_000), capture_output=True, text=True, check=False,
     )  # fmt: skip
     assert done.returncode == 3
     assert "no dead-man's switch" in done.stderr
-
-
-def test_a_machine_may_be_up_for_as_long_as_its_lease_lasts():
     lease_id, made_at = "01m7zbr8rkd5t7qb6q0am5m98c", 1795275105.0
     day, three_days = 24 * 3600, 3 * 24 * 3600
     limit_s = cloud_init.uptime_limit_s
@@ -192,16 +183,16 @@ def test_what_is_missing_is_installed_and_no_mirror_asked_for_anything_else(tmp_
     assert [line.split()[-1] for line in lines] == asked
 
 
-def test_a_mirror_that_comes_back_is_waited_for(tmp_path):
-    assert prepare(tmp_path, 3) == ["exit 0", "ready"]
-    assert (tmp_path / "slept").read_text().split() == ["5", "10", "20"]
-
-
 def test_a_mirror_that_stays_away_is_given_up_with_its_last_word(tmp_path):
     why = "failed could not install fio mdadm : mirror is away"
     assert prepare(tmp_path, 999) == ["exit 1", why]
     waited = sum(map(int, (tmp_path / "slept").read_text().split()))
     assert 600 <= waited <= 640
+
+
+def test_a_mirror_that_comes_back_is_waited_for(tmp_path):
+    assert prepare(tmp_path, 3) == ["exit 0", "ready"]
+    assert (tmp_path / "slept").read_text().split() == ["5", "10", "20"]
 
 
 @pytest.mark.parametrize(
@@ -213,3 +204,61 @@ def test_a_guest_that_has_not_said_anything_is_judged_by_what_it_has(tmp_path, h
     around = f"mount -t tmpfs none /var/lib\nmount -t tmpfs none /run\n{cloud}PATH=$PWD/bin\n"
     fio = {"fio": ""} if "fio" in has else {}
     assert unshared(tmp_path, around + script("ready.sh"), **fio).startswith(said)
+
+
+GOOGLES = "/etc/default/instance_configs.cfg"
+IMAGES_OWN = "[Daemons]\naccounts_daemon = true\n\n[InstanceSetup]\nset_host_keys = true\nx = 1\n"
+AZURES = "/etc/waagent.conf"
+DEBIANS = "Provisioning.Agent=cloud-init\nProvisioning.SshHostKeyPairType=auto\nLogs.Verbose=n\n"
+WANTED = "Provisioning.SshHostKeyPairType=ed25519\n"
+SCRIPTS = {GOOGLES: "gce_host_key.sh", AZURES: "azure_host_key.sh"}
+
+
+@pytest.mark.parametrize(
+    ("file", "before", "after"),
+    [
+        (GOOGLES, None, "[InstanceSetup]\nset_host_keys = false\n"),
+        (GOOGLES, "[Daemons]\nx = 1\n",
+         "[Daemons]\nx = 1\n[InstanceSetup]\nset_host_keys = false\n"),
+        (GOOGLES, IMAGES_OWN, IMAGES_OWN.replace("set_host_keys = true", "set_host_keys = false")),
+        (AZURES, None, ""),
+        (AZURES, DEBIANS, DEBIANS.replace("=auto", "=ed25519")),
+        (AZURES, "  Provisioning.SshHostKeyPairType = rsa # old\n", WANTED),
+        (AZURES, "#Provisioning.SshHostKeyPairType=auto\n",
+         f"#Provisioning.SshHostKeyPairType=auto\n\n{WANTED}"),
+        (AZURES, "Logs.Verbose=n", f"Logs.Verbose=n\n{WANTED}"),
+    ],
+)  # fmt: skip
+def test_the_agent_is_told_to_leave_the_host_key_alone(tmp_path, file, before, after):
+    """By a script that may run twice."""
+    (tmp_path / "before").write_text(before or "")
+    (tmp_path / "script").write_text(script(SCRIPTS[file]))
+    place = f"cp before {file}" if before is not None else ":"
+    shown = f"if [ -e {file} ]; then cat {file}; fi"
+    around = f"mount -t tmpfs none {Path(file).parent}"
+    done = subprocess.run(
+        ["unshare", "--mount", "sh", "-ec", f"{around}; {place}; sh script; sh script; {shown}"],
+        cwd=tmp_path, capture_output=True, text=True, check=True,
+    )  # fmt: skip
+    assert done.stdout == after
+
+
+@pytest.mark.parametrize("name", SCRIPTS.values())
+def test_it_is_sound_shell(name):
+    done = subprocess.run(
+        ["shellcheck", "--shell=sh", "-"],
+        input=script(name), capture_output=True, text=True, check=False,
+    )  # fmt: skip
+    assert done.stdout == ""
+
+
+def test_it_goes_before_everything_else_and_once_only():
+    guest = GuestSpec(
+        hostname="box", user="ubuntu", host_key_private=SecretStr("key\n"),
+        host_key_public="ssh-ed25519 AAAA", authorized_key="ssh-ed25519 BBBB",
+        expires_at=1_795_272_000, first=script("gce_host_key.sh"),
+    )  # fmt: skip
+    first, second = yaml.safe_load(user_data(guest))["bootcmd"]
+    assert first[:3] == ["cloud-init-per", "instance", "diskbench-first"]
+    assert "set_host_keys = false" in first[-1]
+    assert second[2] == "diskbench-deadman"

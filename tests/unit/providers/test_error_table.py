@@ -25,7 +25,7 @@ def names_of(template: str) -> set[str]:
 
 
 @pytest.mark.parametrize("cloud", sorted(ADDED))
-def test_a_table_answers_everything_and_no_row_hides_another(cloud: str) -> None:
+def test_a_table_answers_everything_and_no_row_hides_another(cloud):
     table = TABLES[cloud]
     last = table[-1]
     assert (last.codes, last.statuses, last.action) == ((), (), ""), "it matches everything"
@@ -39,7 +39,7 @@ def test_a_table_answers_everything_and_no_row_hides_another(cloud: str) -> None
 
 
 @pytest.mark.parametrize("cloud", sorted(ADDED))
-def test_every_template_can_be_filled_whatever_the_cloud_says(cloud: str) -> None:
+def test_every_template_can_be_filled_whatever_the_cloud_says(cloud):
     for row in TABLES[cloud]:
         captured = {name for pattern in row.codes for name in re.compile(pattern).groupindex}
         filled = GIVEN | ADDED[cloud] | captured | set(row.otherwise)
@@ -48,7 +48,7 @@ def test_every_template_can_be_filled_whatever_the_cloud_says(cloud: str) -> Non
             assert names_of(template) <= GIVEN | ADDED[cloud]
 
 
-def test_every_cloud_has_a_table_with_the_classes_that_decide_what_happens_next() -> None:
+def test_every_cloud_has_a_table_with_the_classes_that_decide_what_happens_next():
     """Each public cloud tells capacity, quota, rights, throttling, values and the rest apart."""
     assert set(TABLES) == set(ADDED)
     for cloud in ("aws", "azure", "gcp"):
@@ -77,21 +77,16 @@ TABLE: ErrorTable = (
         ("", "no", "x", 404, RentalFailed, "refused: no (404)"),
     ],
 )
-def test_the_first_row_that_matches_makes_the_error(
-    code: str, said: str, action: str, status: int, kind: type[Exception], message: str
-) -> None:
+def test_the_first_row_that_matches_makes_the_error(code, said, action, status, kind, message):
     error = error_of(TABLE, (code,), said, action, status)
     assert (type(error), error.message) == (kind, message)
 
 
-def test_what_to_look_at_stands_before_the_way_to_resume() -> None:
+def test_what_to_look_at_stands_before_the_way_to_resume_and_a_row_matches_any_of_its_codes():
     error = error_of(TABLE, ("",), "x", "y", 500)
     assert isinstance(error, Throttled)
     assert error.look_at == "look at the page"
     assert error.advice == "look at the page, then diskbench resume"
-
-
-def test_a_row_matches_any_of_several_codes() -> None:
     table = (ErrorRow(AccessDenied, "{code}", codes=("Base",)), ErrorRow(RentalFailed, "the rest"))
     error = error_of(table, ("Derived", "Base"), "x", "y")
     assert (type(error), error.message) == (AccessDenied, "Derived")

@@ -14,9 +14,7 @@ class Killed(BaseException):
     """The process ends here."""
 
 
-def test_a_deletion_that_is_cut_short_leaves_no_resource_without_its_tags(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_deletion_that_is_cut_short_leaves_no_resource_without_its_tags(tmp_path, monkeypatch):
     cloud = FakeCloud(tmp_path)
     cloud.make("one", {"diskbench-lease": "l"})
 
@@ -33,8 +31,8 @@ def test_a_deletion_that_is_cut_short_leaves_no_resource_without_its_tags(
 
 
 def test_a_resource_is_there_once_it_is_made_and_until_it_was_deleted_by_anybody(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+    tmp_path, monkeypatch
+):
     cloud = FakeCloud(tmp_path)
 
     def cut_short(*_: object) -> NoReturn:

@@ -118,7 +118,7 @@ def test_openssh_reads_the_private_key_and_agrees_on_the_public_one(tmp_path, ro
     assert done.stdout.strip() == getattr(KEYS, f"{role}_public")
 
 
-def test_every_key_is_another_and_the_derivation_never_changes():
+def test_every_key_is_another_and_the_derivation_never_changes_and_none_shows():
     """A controller of another version must be able to take a lease over."""
     other = lease_keys(SECRET, LEASE[:-1] + "1")
     stranger = lease_keys(SecretBytes(b"1" * 32), LEASE)
@@ -128,6 +128,9 @@ def test_every_key_is_another_and_the_derivation_never_changes():
     user, host = (key.removeprefix("ssh-ed25519 AAAAC3NzaC1lZDI1NTE5AAAAI") for key in lines[:2])
     assert user == "M3Kjl29bdDDZJTwQIevhCYKTVBBGUQUO8XFPZWxfYmx"
     assert host == "AIN3Y9hW1JV1GnTCsFCwxZZrxho19Jb1hrBlSwuQNkh"
+    secret = KEYS.user_private.get_secret_value().splitlines()[3]
+    for shown in (repr(KEYS), str(KEYS), KEYS.model_dump_json()):
+        assert secret not in shown
 
 
 @given(st.binary(min_size=32, max_size=64), st.text("0123456789abcdefghjkmnpqrstvwxyz", min_size=1))
@@ -135,12 +138,6 @@ def test_any_secret_gives_a_key_that_others_can_read(secret, lease):
     keys = lease_keys(SecretBytes(secret), lease)
     pem = keys.user_private.get_secret_value().encode()
     assert load_ssh_private_key(pem, None).public_key() is not None
-
-
-def test_private_keys_never_show():
-    secret = KEYS.user_private.get_secret_value().splitlines()[3]
-    for shown in (repr(KEYS), str(KEYS), KEYS.model_dump_json()):
-        assert secret not in shown
 
 
 def test_what_is_written_is_for_its_owner_only_and_the_same_when_written_twice(access, tmp_path):
@@ -214,7 +211,7 @@ def test_the_way_is_the_users_and_key_user_and_trust_are_ours_alone(user_config,
     assert generous.port == 2222
 
 
-def test_hosts_on_the_way_are_reached_as_the_user_says(user_config, access):
+def test_hosts_on_the_way_are_reached_as_the_user_or_a_port_and_a_proxy_say(user_config, access):
     user_config.write_text(GENEROUS)
     config = access(address="inner.example").config
     inner, bastion = said(config, "inner.example"), said(config, "bastion.example")
@@ -222,9 +219,6 @@ def test_hosts_on_the_way_are_reached_as_the_user_says(user_config, access):
     assert bastion["identityfile"] == ["~/.ssh/bastion_key", "~/.ssh/id_of_mine"]
     assert bastion["hostkeyalias"] == ["the-bastion"]
     assert bastion["user"] == ["somebody"]
-
-
-def test_a_port_and_a_proxy_that_are_given_go_before_the_users(user_config, access):
     user_config.write_text(GENEROUS)
     written = access(address="inner.example", port=2022, proxy_command="tunnel %h %p")
     found = said(written.config, "inner.example")

@@ -20,7 +20,12 @@ class Keeping:
         raise OSError
 
 
-def test_each_provider_is_made_once_and_closed_with_all(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_only_what_rents_is_a_renter_and_each_is_made_once_and_closed_with_all(monkeypatch):
+    with Providers() as providers:
+        assert providers.renter("local") is None
+        assert providers.renter("fake") is providers.named("fake")
+        with pytest.raises(UnknownName):
+            providers.named("fack")
     monkeypatch.setattr(registry, "provider", lambda _: Keeping())
     with Providers() as providers:
         first = providers.named("one")
@@ -29,11 +34,3 @@ def test_each_provider_is_made_once_and_closed_with_all(monkeypatch: pytest.Monk
         assert providers.renter("one") is None
     assert isinstance(first, Keeping)
     assert first.closed == 1
-
-
-def test_only_what_rents_is_a_renter() -> None:
-    with Providers() as providers:
-        assert providers.renter("local") is None
-        assert providers.renter("fake") is providers.named("fake")
-        with pytest.raises(UnknownName):
-            providers.named("fack")

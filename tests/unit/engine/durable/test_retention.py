@@ -60,17 +60,14 @@ def test_a_settled_cell_leaves_no_workflow_but_for_whoever_waits_for_it_a_moment
     assert forget_ended(database, kept=AT_ONCE) == 0
 
 
-def test_one_that_runs_is_kept_and_ends(database, stations):
+def test_one_that_was_suspended_is_kept_to_be_resumed_and_one_that_runs_ends(database, stations):
+    cells.start("s1")
+    assert none_at_work(30)
+    assert forget_ended(database, kept=AT_ONCE) == 0
+    assert not cells.is_over(cells.known(["s1"])["s1"])
     wait = cells.start("w1")
     assert stations.begun.wait(30)
     assert forget_ended(database, kept=AT_ONCE) == 0
     stations.go_on.set()
     wait()
     assert stations.settled == ["w1"]
-
-
-def test_one_that_was_suspended_is_kept_for_the_process_that_resumes_it(database):
-    cells.start("s1")
-    assert none_at_work(30)
-    assert forget_ended(database, kept=AT_ONCE) == 0
-    assert not cells.is_over(cells.known(["s1"])["s1"])

@@ -97,11 +97,6 @@ def test_the_form_of_a_file_is_told(tmp_path, line, mistake):
     assert any(one.startswith(mistake) for one in mistakes(tmp_path, f"{HEAD}{line}\n"))
 
 
-def test_a_name_is_needed_and_has_a_form(tmp_path):
-    assert mistakes(tmp_path, "title: x\n")[0] == "1: name is missing; add `name:`"
-    assert "not a name" in mistakes(tmp_path, "name: My Name\n")[0]
-
-
 @pytest.mark.parametrize("text", ["[]", "x", "- a: 1"])
 def test_what_is_no_mapping_is_no_matrix(tmp_path, text):
     assert re.match("1: a matrix is a mapping", mistakes(tmp_path, text)[0])
@@ -213,7 +208,7 @@ exclude:
     ]
 
 
-def test_a_cell_that_is_there_twice_is_told_with_both_lines(tmp_path):
+def test_a_cell_that_is_there_twice_and_limits_where_nothing_is_are_told(tmp_path):
     text = f"""{HEAD}\
 defaults: {{provider: aws}}
 axes:
@@ -224,9 +219,6 @@ axes:
 """
     (told,) = mistakes(tmp_path, text)
     assert told.startswith("7: aws/gp2-20GiB/default occurs twice, first in line 5; use `repl")
-
-
-def test_limits_of_a_place_where_nothing_is_are_told(tmp_path):
     text = f"""{HEAD}\
 defaults: {{provider: aws, region: us-east-1, disk: gp2, size: 20}}
 limits:
@@ -266,12 +258,14 @@ def test_what_this_machine_cannot_do_is_no_mistake_of_the_file(tmp_path, monkeyp
     assert load(tmp_path, f"{HEAD}defaults: {{provider: lab, disk: gp2, size: 8}}\n").name == "mine"
 
 
-def test_a_file_that_is_not_there_and_a_name_that_is_none_are_refused(tmp_path):
+def test_a_file_that_is_not_there_and_a_name_that_is_none_or_without_form_are_refused(tmp_path):
     with pytest.raises(InvalidValue, match="cannot be read"):
         load_matrix(str(tmp_path / "none.yaml"))
     with pytest.raises(UnknownName) as refused:
         load_matrix("gp2-brst")
     assert "gp2-burst" in refused.value.advice
+    assert mistakes(tmp_path, "title: x\n")[0] == "1: name is missing; add `name:`"
+    assert "not a name" in mistakes(tmp_path, "name: My Name\n")[0]
 
 
 @pytest.mark.parametrize("name", shipped_matrices())
@@ -285,7 +279,10 @@ def test_every_shipped_matrix_is_without_mistakes(name):
 PAGE = (Path(__file__).parents[4] / "docs/matrix.md").read_text()
 
 
-def test_the_example_of_the_page_is_a_matrix(tmp_path):
+def test_the_example_of_the_page_is_a_matrix_and_its_mistakes_are_told_so(tmp_path):
+    shown = PAGE.split("```text\nerror: ")[1].split("```")[0]
+    told = "\n".join(f"  mine.yaml:{one}" for one in mistakes(tmp_path, WRONG))
+    assert shown == f"mine.yaml has 4 mistakes\n{told}\n"
     matrix = load(tmp_path, PAGE.split("```yaml\n")[1].split("```")[0])
     assert {one.block for one in expand(matrix, seed=1)} == {
         "aws/eu-central-1/m5.large/gp2-20GiB/burst",
@@ -295,12 +292,6 @@ def test_the_example_of_the_page_is_a_matrix(tmp_path):
         "aws/eu-central-1/c6i.large/gp3-20GiB-6000iops/default",
         "ssh/root@db1/mnt/default",
     }
-
-
-def test_the_mistakes_of_the_page_are_told_so(tmp_path):
-    shown = PAGE.split("```text\nerror: ")[1].split("```")[0]
-    told = "\n".join(f"  mine.yaml:{one}" for one in mistakes(tmp_path, WRONG))
-    assert shown == f"mine.yaml has 4 mistakes\n{told}\n"
 
 
 def test_a_seed_is_as_typed_else_the_files_else_a_new_one():

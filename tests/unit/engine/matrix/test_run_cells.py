@@ -82,9 +82,6 @@ def test_a_wish_of_another_process_is_not_followed(session):
     assert not stop.asked(ALONE)
 
 
-# Which cells changed between two looks, whatever the looks missed.
-
-
 @pytest.fixture
 def database(database):
     save_campaign(database, campaign_row(), [cell_row(n) for n in range(20)])
@@ -117,9 +114,6 @@ def test_a_cell_is_told_when_it_begins_when_it_ends_and_when_it_is_tried_again(l
     look(failed=[2, 4])
     assert look(waiting=[2]) == [(2, "waiting")]
     assert look(failed=[2]) == [(2, "failed")]
-
-
-# The main loop of a worker.
 
 
 class Masked:

@@ -133,9 +133,6 @@ def test_the_end_follows_from_the_time_of_every_cell(database, unknown, is_known
         assert seconds == pytest.approx(10 * 600, abs=60)
 
 
-# Giving cells their turn.
-
-
 @pytest.fixture
 def begun(database):
     """Begins a matrix with these cells, and gives it its first turn."""
@@ -163,12 +160,15 @@ def test_cells_that_may_begin_are_queued_once_under_a_trial_of_their_own(databas
     assert len({cell.trial_id for cell in cells[:2]}) == 2
     again(database)
     assert load_cells(database, CAMPAIGN) == cells
+    update_cell(database, cells[0].trial_id, state="done")
+    _, count = again(database)
+    assert (count, states(database)) == (1, ["done", "queued", "queued"])
 
 
-def test_what_is_cancelled_before_its_turn_ends_the_matrix(database, begun):
+def test_what_is_cancelled_before_its_turn_ends_the_matrix_and_needs_no_room(database, begun):
     begun([cell_row(n) for n in range(2)], max_parallel=1)
     request_end(database, CAMPAIGN)
-    again(database)
+    again(database, room=0)
     assert states(database) == ["queued", "cancelled"]
     (first, _) = load_cells(database, CAMPAIGN)
     now = "2026-11-21T12:00:00.000000+00:00"
@@ -200,25 +200,11 @@ def test_a_cell_keeps_the_time_of_its_first_owner_and_its_end_ends_the_matrix(da
     assert find_campaign(database, CAMPAIGN).state == "done"
 
 
-def test_the_place_of_a_cell_that_ended_is_given_to_the_next(database, begun):
-    begun([cell_row(n) for n in range(3)], max_parallel=1)
-    update_cell(database, load_cells(database, CAMPAIGN)[0].trial_id, state="done")
-    _, count = again(database)
-    assert (count, states(database)) == (1, ["done", "queued", "waiting"])
-
-
 def test_a_process_begins_the_cells_that_it_has_room_for(database):
     campaign = campaign_row(limits=Limits(max_parallel=6))
     save_campaign(database, campaign, [cell_row(n) for n in range(9)])
     assert [again(database, room=room)[1] for room in (2, 0, 8)] == [2, 0, 4]
     assert states(database) == ["queued"] * 6 + ["waiting"] * 3
-
-
-def test_a_process_without_room_still_refuses_what_may_never_begin(database):
-    save_campaign(database, campaign_row(), [cell_row(n) for n in range(30)])
-    request_end(database, CAMPAIGN)
-    again(database, room=0)
-    assert set(states(database)) == {"cancelled"}
 
 
 @pytest.mark.parametrize("changes", [{"reaches": lambda _: False}, {"admits": False}])

@@ -98,10 +98,7 @@ def watched(database, tmp_path, monkeypatch):
     return Watched(database, tmp_path)
 
 
-# A time comes.
-
-
-def test_a_due_time_begins_one_matrix_for_workers_though_its_file_is_gone(watched):
+def test_a_due_time_begins_one_matrix_whose_id_follows_from_it_though_its_file_is_gone(watched):
     watched.add()
     watched.rings(MONDAY)
     (campaign,) = list_campaigns(watched.database)
@@ -116,14 +113,7 @@ def test_a_due_time_begins_one_matrix_for_workers_though_its_file_is_gone(watche
     watched.rings(MONDAY)
     watched.looks(TUESDAY[:-5] + "00:00")
     assert (len(list_campaigns(watched.database)), watched.states) == (1, ["begun"])
-
-
-@pytest.mark.slow
-def test_each_time_has_a_matrix_whose_id_follows_from_it(watched):
-    watched.add()
-    for day in (MONDAY, TUESDAY):
-        watched.rings(day)
-        watched.finish()
+    watched.rings(TUESDAY)
     found = [(one.campaign_id, one.scheduled_for) for one in list_campaigns(watched.database)]
     assert [name for name, _ in found] == [campaign_id_of("nightly", when) for _, when in found]
     assert len(set(found)) == 2
@@ -148,9 +138,6 @@ def test_two_workers_that_begin_one_at_once_order_its_cells_alike(watched, tmp_p
     watched.rings(MONDAY)
     assert list_campaigns(again)[0].seed == campaign.seed
     again.dispose()
-
-
-# An earlier one still runs.
 
 
 @pytest.mark.slow
@@ -187,9 +174,6 @@ def test_schedules_do_not_wait_for_each_other(watched):
     watched.watch.heard("other", watched.now)
     watched.watch.look()
     assert {one.schedule for one in list_campaigns(watched.database)} == {"nightly", "other"}
-
-
-# No worker was there.
 
 
 @pytest.mark.slow
@@ -241,9 +225,6 @@ def test_a_ring_that_dbos_lost_is_made_good_half_a_minute_later(watched):
     assert watched.looks("2026-11-02T03:30:31") == ["begun"]
 
 
-# The clock is changed.
-
-
 def test_in_spring_a_time_that_does_not_exist_begins_at_the_next_that_does(watched):
     watched.add("30 2 * * 0", now="2026-03-28T12:00")
     watched.looks("2026-03-29T03:05")
@@ -264,9 +245,6 @@ def test_in_autumn_a_time_that_comes_twice_is_measured_once(watched):
     ]
 
 
-# A process dies, or two are at it.
-
-
 def test_one_that_a_dead_process_was_beginning_is_begun_by_another(watched):
     watched.add()
     enrol(watched.database, "dead")
@@ -279,20 +257,11 @@ def test_one_that_a_dead_process_was_beginning_is_begun_by_another(watched):
     remove_executor(watched.database, "dead")
     watched.watch.look()
     assert watched.states == ["begun"]
-
-
-@pytest.mark.slow
-def test_one_that_was_begun_but_not_written_down_so_is_begun_once(watched):
-    watched.add()
-    watched.rings(MONDAY)
-    (occurrence,) = occurrences_of(watched.database, "nightly", most=1)
+    # One that was begun but not written down so is begun once.
     with locked_schedule(watched.database, "nightly") as held:
         held.change(occurrence.scheduled_for, {"state": "queued", "owner": "dead"})
     watched.looks("2026-11-02T04:00")
     assert (watched.states, len(list_campaigns(watched.database))) == (["begun"], 1)
-
-
-# It cannot begin.
 
 
 def test_a_matrix_that_cannot_begin_fails_with_the_reason_and_the_next_time_is_tried(watched):
@@ -310,10 +279,10 @@ def test_a_matrix_that_cannot_begin_fails_with_the_reason_and_the_next_time_is_t
     assert row.occurrences == ()
 
 
-# A user handles it.
-
-
-def test_a_matrix_with_mistakes_is_not_kept(watched):
+def test_a_matrix_with_mistakes_or_a_name_that_is_not_one_word_is_not_kept(watched):
+    for name in ("", "-x", "a b", "ä", "x" * 64):
+        with pytest.raises(InvalidValue, match="not a name of a schedule"):
+            watched.add(name=name)
     with pytest.raises(MatrixError, match=r"nightly\.yaml:3: unknown key"):
         watched.add(text="name: x\ndefaults: {provider: fake, disk: plane, size: 1}\naxis: 2\n")
     assert handled.schedule_statuses(watched.database, now=watched.now) == []
@@ -345,22 +314,8 @@ def test_a_budget_that_cannot_be_held_is_refused_when_it_is_added(watched):
     watched.rings(MONDAY)
     (campaign,) = list_campaigns(watched.database)
     assert (campaign.limits.budget_usd, campaign.limits.assume_price_usd_per_hour) == (1.0, 0.5)
-
-
-@pytest.mark.slow
-@pytest.mark.usefixtures("no_account")
-def test_cells_of_a_cloud_that_cannot_be_asked_now_wait_for_their_turn(watched):
-    watched.add(text=AWS)
-    watched.rings(MONDAY)
-    (campaign,) = list_campaigns(watched.database)
     cells = load_cells(watched.database, campaign.campaign_id)
-    assert [cell.state for cell in cells] == ["waiting", "waiting"]
-
-
-@pytest.mark.parametrize("name", ["", "-x", "a b", "ä", "x" * 64])
-def test_a_name_is_one_word(watched, name):
-    with pytest.raises(InvalidValue, match="not a name of a schedule"):
-        watched.add(name=name)
+    assert {cell.state for cell in cells} == {"waiting"}, "the cloud cannot be asked now"
 
 
 def test_adding_again_changes_it_and_looks_not_back(watched):
@@ -423,20 +378,17 @@ def test_times_of_the_past_are_made_up_for_by_hand_but_none_that_was_begun(watch
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize(
-    ("start", "end", "wrong"),
-    [
+def test_a_mistake_in_the_times_to_make_up_for_is_named(watched):
+    watched.add(now="2026-11-01T12:00")
+    for start, end, wrong in (
         ("yesterday", None, "--since 'yesterday' is not a time"),
         ("2026-10-01", "2027-01-01", "in the future"),
         ("2026-10-02", "2026-10-01", "is after --until"),
         ("2026-12-02", None, "is after now"),
         ("2016-10-02", None, "more than 1000 times"),
-    ],
-)
-def test_a_mistake_in_the_times_to_make_up_for_is_named(watched, start, end, wrong):
-    watched.add(now="2026-11-01T12:00")
-    with pytest.raises(InvalidValue, match=wrong):
-        handled.backfill(watched.database, "nightly", start, end, now=watched.now)
+    ):
+        with pytest.raises(InvalidValue, match=wrong):
+            handled.backfill(watched.database, "nightly", start, end, now=watched.now)
 
 
 def test_a_removed_schedule_is_gone_and_what_it_measured_stays(watched):
@@ -447,9 +399,6 @@ def test_a_removed_schedule_is_gone_and_what_it_measured_stays(watched):
     assert handled.schedule_statuses(watched.database, now=watched.now) == []
     watched.rings(TUESDAY)
     assert len(list_campaigns(watched.database)) == 1
-
-
-# And sees it.
 
 
 def test_it_is_shown_with_its_next_time_and_what_became_of_the_last(watched):

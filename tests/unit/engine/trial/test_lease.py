@@ -47,6 +47,10 @@ def test_a_lease_lasts_as_long_again_as_its_runs_and_an_hour_and_a_loop_to_its_l
     loop = Loop(first=1, tracked="write", direction="write", min_rounds=5, max_rounds=25)
     plan = make_plan(("a" * 26, "b" * 26), steps=SHORT_STEPS, loop=loop, expected_s=2 * 700.0)
     assert longest_s(plan) == 2 * (100 + 25 * 120)
+    plan = make_plan(steps=STEPS)
+    assert left_s(plan, []) == longest_s(plan)
+    assert left_s(plan, ["fill"]) == longest_s(plan) - 600
+    assert left_s(plan, ["fill", "unknown"] + ["read"] * 99) == 0
 
 
 SCOPE = Scope(provider="fake", region="fake-1")
@@ -246,16 +250,6 @@ class TestDraft:
         create_lease(session.database, lease)
         with pytest.raises(RentalFailed, match="that cells share cannot be used"):
             renew(session, plan, RigOnlooker())
-
-
-def test_what_is_left_is_counted_by_the_steps_that_have_ended():
-    plan = make_plan(steps=STEPS)
-    assert left_s(plan, []) == longest_s(plan)
-    assert left_s(plan, ["fill"]) == longest_s(plan) - 600
-    assert left_s(plan, ["fill", "unknown"] + ["read"] * 99) == 0
-
-
-# When a lease counts as given back: only when its provider gave everything back.
 
 
 FAKE = Scope(provider="fake", region="fake-1")

@@ -7,6 +7,7 @@ import pytest
 from tests.books import SHIPPED
 from tests.rigs.plans import make_plan
 
+from diskbench import errors
 from diskbench.catalog.cost import priced_region
 from diskbench.catalog.machine_book import machine_book
 from diskbench.engine.trial import planning as module
@@ -14,19 +15,11 @@ from diskbench.engine.trial import stop as stops
 from diskbench.engine.trial.planning import drafts, resolve_rental
 from diskbench.engine.trial.steps import LiveTrialSteps
 from diskbench.engine.trial.stop import RetryPolicy, Stop
-from diskbench.errors import (
-    HostUnavailable,
-    InvalidValue,
-    KeyTaken,
-    StoreUnavailable,
-    Suspended,
-    UnknownName,
-)
 from diskbench.model.options import RentSpec
 from diskbench.model.rental import Rental
 from diskbench.model.spec import Cell, TargetSpec
 from diskbench.plan.rent_options import rent_spec
-from diskbench.plugins import plugin, plugins
+from diskbench.plugins import plugin
 from diskbench.providers.fake.cloud import FakeProvider
 from diskbench.providers.registry import Providers
 from diskbench.store.profile_file import find_profile
@@ -52,24 +45,21 @@ def renter(monkeypatch):
     return provider
 
 
-def test_a_plan_is_made_for_each_cell_and_none_beside(renter, monkeypatch):
+def test_a_plan_is_made_for_each_cell_and_none_beside_or_it_is_refused(renter, monkeypatch):
     made = []
     real = module.make_plan
     monkeypatch.setattr(module, "make_plan", lambda *a, **k: made.append(a) or real(*a, **k))
     plans, refused = drafts(renter, cells(), find_profile("quick"), SHIPPED)
     assert (len(plans), refused, len(made)) == (REPLICATES, [], REPLICATES)
 
-
-def test_what_cannot_be_planned_is_refused_cell_by_cell(renter, monkeypatch):
     def fails(*_, **__):
-        raise InvalidValue("no such plan")
+        raise errors.InvalidValue("no such plan")
 
     monkeypatch.setattr(module, "make_plan", fails)
     plans, refused = drafts(renter, cells(), find_profile("quick"), SHIPPED)
     assert (plans, [str(error) for _, error in refused]) == ([], ["no such plan"] * REPLICATES)
 
 
-PRICED = [one.name for one in plugins() if one.rents and priced_region(one.name)]
 DISKS = {"aws": "gp2", "azure": "Premium_LRS", "gcp": "pd-ssd"}
 
 
@@ -84,45 +74,38 @@ def looked_up(wanted: Cell, *, offline: bool = True) -> tuple[Rental, bool, tupl
         return resolve_rental(providers.renter(wanted.provider), wanted, SHIPPED, offline=offline)
 
 
-def test_every_cloud_with_prices_is_tried() -> None:
-    assert set(DISKS) <= set(PRICED)
+NAMED = {"aws": "eu-central-1", "azure": "westeurope", "gcp": "europe-west1"}
 
 
 @pytest.mark.parametrize("provider", DISKS)
-def test_without_a_region_a_price_is_shown_and_whose_it_is(provider: str) -> None:
+def test_without_a_region_it_is_shown_whose_price_it_is_and_one_that_is_named_is_kept_if_known(
+    provider,
+):
     rental, asked, notes = looked_up(cell(provider))
     assert not asked
     assert rental.hourly_usd
     priced = priced_region(provider)
     assert rental.scope.region == priced
     assert notes == (f"no region is given: prices are for {priced} (--region selects another)",)
+    rental, _, notes = looked_up(cell(provider, region=NAMED[provider]))
+    assert (rental.scope.region, notes) == (NAMED[provider], ())
+    with pytest.raises(errors.UnknownName) as refused:
+        looked_up(cell(provider, region=priced[:-1] + "x9"))
+    assert (refused.value.field, priced in refused.value.advice) == ("region", True)
 
 
-@pytest.mark.parametrize("provider", DISKS)
-def test_a_region_that_is_named_is_not_replaced(provider: str) -> None:
-    named = {"aws": "eu-central-1", "azure": "westeurope", "gcp": "europe-west1"}[provider]
-    rental, _, notes = looked_up(cell(provider, region=named))
-    assert (rental.scope.region, notes) == (named, ())
-
-
-@pytest.mark.parametrize("provider", DISKS)
-def test_an_unknown_region_is_refused_offline(provider: str) -> None:
-    known = priced_region(provider)
-    with pytest.raises(UnknownName) as refused:
-        looked_up(cell(provider, region=known[:-1] + "x9"))
-    assert refused.value.field == "region"
-    assert known in refused.value.advice
-
-
-def test_the_region_of_an_unknown_zone_is_refused_too_but_a_private_cloud_has_its_own() -> None:
-    with pytest.raises(UnknownName, match="europe-wst1"):
+def test_an_unknown_zone_is_refused_and_an_unknown_machine_told_but_a_private_cloud_has_its_own():
+    with pytest.raises(errors.UnknownName, match="europe-wst1"):
         looked_up(cell("gcp", zone="europe-wst1-b"))
     private = cell("aws", region="xx-here-1", endpoint_url="http://127.0.0.1:1")
     assert looked_up(private)[0].scope.region == "xx-here-1"
+    _, _, notes = looked_up(cell("aws", region="us-east-1", instance_type="m5.lage"))
+    (note,) = notes
+    assert note.endswith("did you mean m5.large or m5d.large or m5.xlarge?")
 
 
 @pytest.mark.parametrize("provider", ["aws", "azure", "vsphere"])
-def test_a_cloud_that_cannot_be_asked_is_planned_from_the_catalogue(provider, monkeypatch) -> None:
+def test_a_cloud_that_cannot_be_asked_is_planned_from_the_catalogue(provider, monkeypatch):
     for name in ("AWS_REGION", "AWS_DEFAULT_REGION", "AZURE_SUBSCRIPTION_ID", "VSPHERE_SERVER"):
         monkeypatch.delenv(name, raising=False)
     wanted = cell("aws") if provider == "vsphere" else cell(provider)
@@ -145,7 +128,7 @@ def test_a_cloud_that_cannot_be_asked_is_planned_from_the_catalogue(provider, mo
     ],
 )
 def test_a_misspelt_machine_is_refused_with_the_one_that_is_meant(provider, typed, meant) -> None:
-    with pytest.raises(UnknownName, match=typed) as refused:
+    with pytest.raises(errors.UnknownName, match=typed) as refused:
         looked_up(cell(provider, instance_type=typed), offline=False)
     assert (refused.value.advice, refused.value.field) == (
         f"did you mean {meant}?",
@@ -175,9 +158,6 @@ def test_a_machine_that_the_catalogue_lacks_is_told_with_what_is_near() -> None:
     _, _, notes = looked_up(cell("aws", region="us-east-1", instance_type="m9x.large"))
     (note,) = notes
     assert note.startswith("m9x.large is not in the catalogue of machines; did you mean m5.large")
-
-
-# A worker that cannot go on waits, and goes on; a run that cannot is suspended at once.
 
 
 TRIAL = "01jd0000000000000000000001"
@@ -216,41 +196,39 @@ def through(patience, work):
     return patience.through(TRIAL, work, lambda problem: problem)
 
 
-@pytest.mark.parametrize("error", [StoreUnavailable("gone"), HostUnavailable("away")])
+@pytest.mark.parametrize("error", [errors.StoreUnavailable("gone"), errors.HostUnavailable("away")])
 def test_what_comes_back_is_waited_for_and_told_until_it_goes_on(patience, notes, error):
     assert through(patience, failing(error, 3)) == "done"
     assert [error.message in note for note in notes] == [True, True, True, False]
     assert notes[-1] == ""
 
 
-def test_what_a_station_was_held_up_by_counts_as_itself(patience):
-    found = through(patience, failing(Suspended(ValueError("odd")), 1))
+def test_what_held_a_station_up_counts_as_itself_and_a_taken_key_is_not_waited_for(patience, notes):
+    found = through(patience, failing(errors.Suspended(ValueError("odd")), 1))
     assert (found.kind, "a fault in diskbench" in found.message) == ("ValueError", True)
-    assert through(patience, failing(Suspended(StoreUnavailable("full")), 2)) == "done"
-
-
-def test_a_host_that_stays_away_is_given_up(patience, monkeypatch):
-    monkeypatch.setattr(stops, "HOST_AWAY_S", 0.05)
-    assert through(patience, failing(HostUnavailable("away"), 1000)).message == "away"
+    assert through(patience, failing(errors.KeyTaken("plan.json is there"), 1)).kind == "KeyTaken"
+    assert notes == []
+    full = errors.Suspended(errors.StoreUnavailable("full"))
+    assert through(patience, failing(full, 2)) == "done"
 
 
 def test_a_stop_ends_waiting_for_a_host_but_not_for_a_store(patience, stop):
     stop.ask(TRIAL)
-    assert through(patience, failing(HostUnavailable("away"), 5)).message == "away"
-    assert through(patience, failing(StoreUnavailable("gone"), 5)) == "done"
+    assert through(patience, failing(errors.HostUnavailable("away"), 5)).message == "away"
+    assert through(patience, failing(errors.StoreUnavailable("gone"), 5)) == "done"
 
 
-def test_what_a_store_holds_already_is_not_waited_for(patience, notes):
-    assert through(patience, failing(KeyTaken("plan.json is there"), 1)).kind == "KeyTaken"
-    assert notes == []
+def test_a_host_that_stays_away_is_given_up(patience, monkeypatch):
+    monkeypatch.setattr(stops, "HOST_AWAY_S", 0.05)
+    assert through(patience, failing(errors.HostUnavailable("away"), 1000)).message == "away"
 
 
 @pytest.mark.parametrize(
-    "error", [StoreUnavailable("gone"), HostUnavailable("away"), ValueError("odd")]
+    "error", [errors.StoreUnavailable("gone"), errors.HostUnavailable("away"), ValueError("odd")]
 )
 def test_one_policy_suspends_at_once_where_nobody_waits(stop, notes, error):
     run = RetryPolicy(stop, lambda _, text: notes.append(text), waits=False)
-    with pytest.raises(Suspended) as suspended:
+    with pytest.raises(errors.Suspended) as suspended:
         through(run, failing(error, 1))
     assert suspended.value.error is error
     assert notes == []
@@ -260,7 +238,7 @@ def test_a_step_is_announced_once_however_often_its_station_is_retried(stop, pat
     announced, plan = [], make_plan()
     watcher = SimpleNamespace(step_started=lambda *words: announced.append(words))
     steps = LiveTrialSteps(SimpleNamespace(database=None), stop, watcher, patience)
-    done = failing(StoreUnavailable("gone"), 3)
+    done = failing(errors.StoreUnavailable("gone"), 3)
     monkeypatch.setattr(LiveTrialSteps, "_measure", lambda *_: done())
     assert steps.measure(plan, 0, plan.steps[0]) == "done"
     assert announced == [(plan.trial_id, 0, plan.steps[0])]

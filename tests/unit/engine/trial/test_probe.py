@@ -66,11 +66,6 @@ def test_what_two_addresses_share_is_told(mine, theirs, told):
     assert all(words in note for words in told)
 
 
-def test_it_is_refused_where_it_is_not_to_wait():
-    with pytest.raises(TargetRefused, match="a and b reach the same machine"):
-        queued_behind(plan_of("b", "t2", if_busy="fail"), [plan_of("a", "t1")])
-
-
 @pytest.mark.parametrize("other", [{"boot": "b2"}, {"boot": ""}, {"disks": ()}])
 def test_other_machines_and_other_disks_are_left_alone(other):
     """Also images copied with their machine id, and a machine that says nothing."""
@@ -115,13 +110,15 @@ def test_two_clients_of_one_export_halve_each_other(source, is_one):
     assert bool(queued_behind(two, [one]).notes) == is_one
 
 
-def test_one_address_is_counted_and_many_share_one_note():
+def test_many_addresses_share_one_note_and_are_refused_where_none_is_to_wait():
     others = [plan_of(f"h{n}", f"t{n}", if_busy="share") for n in (10, 9, 2, 1)]
     (note,) = queued_behind(plan_of("h11", "t11", if_busy="share"), others).notes
     assert note.startswith("h1, h2, h9 and 2 more reach")
     assert "1/5" in note
     (note,) = queued_behind(plan_of("a", "t2"), [plan_of("a", "t1")]).notes
     assert note.startswith("2 trials on a reach")
+    with pytest.raises(TargetRefused, match="a and b reach the same machine"):
+        queued_behind(plan_of("b", "t2", if_busy="fail"), [plan_of("a", "t1")])
 
 
 @pytest.mark.parametrize(
@@ -148,9 +145,6 @@ def test_a_cell_that_shares_is_beside_one_that_would_have_failed_and_alone_keeps
     assert all(plan.shares_machine for plan in without_canary_of_others(plans))
     (plan,) = without_canary_of_others([plan_of("a", "t1")])
     assert unit_of(plan, 0, plan.steps[0]).canary_before
-
-
-# What is kept of a running step for another process to read, and how often.
 
 
 PLAN = make_plan()

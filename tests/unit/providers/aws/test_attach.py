@@ -24,7 +24,7 @@ def changed(disk: GuestDisk, **more: object) -> GuestDisk:
     return disk.model_copy(update=more)
 
 
-def test_a_listing_is_read_with_its_links() -> None:
+def test_a_listing_is_read_with_its_links():
     found = parse_disks(
         "written\n"
         "disk\t/dev/nvme0n1\t259:0\t16777216\tvol0root\tvol0root\tAmazon Elastic Block Store\n"
@@ -43,28 +43,22 @@ def test_a_listing_is_read_with_its_links() -> None:
 
 
 @given(st.text())
-def test_any_text_is_a_listing_of_what_it_holds(text: str) -> None:
+def test_any_text_is_a_listing_of_what_it_holds(text):
     assert all(disk.size_bytes >= 0 for disk in parse_disks(text))
 
 
-def test_a_volume_is_found_by_its_link_without_a_serial_and_by_its_attach_name_on_xen() -> None:
+def test_a_volume_is_found_by_its_link_without_a_serial_and_by_its_attach_name_on_xen():
     linked = changed(OURS, serial="", identity="/image", links=(EBS, f"{EBS}-ns-1"))
     assert find_volume([ROOT, linked], VOLUME, [ROOT], nvme=True) == linked
     assert find_volume([XEN_ROOT, XEN], VOLUME, [XEN_ROOT], nvme=False) == XEN
-
-
-def test_another_volume_whose_id_begins_alike_is_not_ours() -> None:
     other = changed(OURS, serial="vol0abcd", links=(f"{EBS}d",))
     assert find_volume([ROOT, other], VOLUME, [ROOT], nvme=True) is None
 
 
-def test_a_disk_that_was_there_before_under_another_name_is_not_ours() -> None:
+def test_a_disk_that_was_there_before_is_not_ours_and_without_a_listing_only_a_serial_is_proof():
     renamed = changed(XEN, identity="other")
     with pytest.raises(RentalFailed, match="existed before"):
         find_volume([XEN_ROOT, XEN], VOLUME, [XEN_ROOT, renamed], nvme=False)
-
-
-def test_without_a_listing_from_before_a_serial_is_proof_and_a_name_is_none() -> None:
     assert find_volume([OURS], VOLUME, None, nvme=True) == OURS
     with pytest.raises(RentalFailed, match="no serial"):
         find_volume([XEN], VOLUME, None, nvme=False)
@@ -77,12 +71,9 @@ def store(index: int, size_bytes: int = 75 * 10**9) -> GuestDisk:
     )  # fmt: skip
 
 
-def test_instance_stores_are_found_by_model_in_order() -> None:
+def test_instance_stores_come_in_order_and_one_missing_or_of_another_size_is_refused():
     found = find_stores([store(10), ROOT, store(2), store(1)], 2, 75)
     assert [disk.node for disk in found] == ["/dev/nvme1n1", "/dev/nvme2n1"]
-
-
-def test_an_instance_store_that_is_missing_or_of_another_size_is_refused() -> None:
     with pytest.raises(RentalFailed, match="shows 1 instance store disks, not 2"):
         find_stores([store(1), ROOT], 2, 75)
     with pytest.raises(RentalFailed, match="EC2 says 75 GB"):

@@ -30,9 +30,7 @@ def opened(cloud: Cloud, monkeypatch: pytest.MonkeyPatch) -> list[Any]:
     return made
 
 
-def test_the_configured_region_is_that_of_its_rentals_scope(
-    cloud: Cloud, opened: list[Any], monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_the_configured_region_is_that_of_its_rentals_scope(cloud, opened, monkeypatch):
     monkeypatch.setenv("AWS_DEFAULT_REGION", REGION)
     sessions = cloud.provider.sessions
     assert sessions.at(None, None, cloud.url) is sessions.at(None, REGION, cloud.url)
@@ -40,9 +38,7 @@ def test_the_configured_region_is_that_of_its_rentals_scope(
 
 
 @pytest.mark.slow
-def test_keys_that_somebody_replaced_are_read_after_a_refusal(
-    cloud: Cloud, opened: list[Any], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
-) -> None:
+def test_keys_that_somebody_replaced_are_read_after_a_refusal(cloud, opened, monkeypatch, tmp_path):
     for name in KEYS:
         monkeypatch.delenv(name, raising=False)
     file = tmp_path / "credentials"
@@ -60,9 +56,7 @@ def test_keys_that_somebody_replaced_are_read_after_a_refusal(
 
 
 @pytest.mark.slow
-def test_keys_with_an_end_are_renewed_within_the_session(
-    cloud: Cloud, opened: list[Any], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
-) -> None:
+def test_keys_with_an_end_are_renewed_within_the_session(cloud, opened, monkeypatch, tmp_path):
     for name in KEYS:
         monkeypatch.delenv(name, raising=False)
     script, config = tmp_path / "keys.py", tmp_path / "config"

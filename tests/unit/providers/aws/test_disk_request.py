@@ -57,7 +57,7 @@ KEY = "1234abcd-12ab-34cd-56ef-1234567890ab"
          "--endpoint-url"),
     ],
 )  # fmt: skip
-def test_what_cannot_be_had_is_refused(typed: dict[str, Any], says: str, advises: str) -> None:
+def test_what_cannot_be_had_is_refused(typed, says, advises):
     with pytest.raises(UserError) as refused:
         disk_request(RentSpec(**typed))
     assert says in refused.value.message
@@ -78,12 +78,12 @@ def test_what_cannot_be_had_is_refused(typed: dict[str, Any], says: str, advises
          "volume", "gp2"),
     ],
 )  # fmt: skip
-def test_what_can_be_had_is_taken(typed: dict[str, Any], kind: str, disk_type: str) -> None:
+def test_what_can_be_had_is_taken(typed, kind, disk_type):
     asked = disk_request(RentSpec(**typed))
     assert (asked.kind, asked.type) == (kind, disk_type)
 
 
-def test_a_cell_that_rents_nothing_is_told_how_and_a_misspelt_type_what_there_is() -> None:
+def test_a_cell_that_rents_nothing_is_told_how_and_a_misspelt_type_what_there_is():
     with pytest.raises(InvalidValue, match="--disk TYPE --size GIB"):
         disk_request(None)
     with pytest.raises(UnknownName) as refused:
@@ -102,7 +102,7 @@ def test_a_cell_that_rents_nothing_is_told_how_and_a_misspelt_type_what_there_is
         "arn:aws-cn:kms:cn-north-1:123456789012:alias/team/disks",
     ],
 )
-def test_every_form_that_ec2_takes_names_a_key(key: str) -> None:
+def test_every_form_that_ec2_takes_names_a_key(key):
     disk_request(RentSpec(**GP2, kms_key=key))
 
 
@@ -112,7 +112,7 @@ def offered(**more: Any) -> Rental:
     return foresee(SHIPPED, spec, disk_request(spec))
 
 
-def test_a_snapshot_and_its_fast_restore_cost_and_a_rate_without_a_price_is_named() -> None:
+def test_a_snapshot_and_its_fast_restore_cost_and_a_rate_without_a_price_is_named():
     plain, filled = offered(), offered(snapshot_of_fill=True)
     assert filled.hourly_usd == pytest.approx(plain.hourly_usd + 0.05 * 100 / 730)
     restored = offered(snapshot_of_fill=True, aws={"fast_snapshot_restore": True})
@@ -135,7 +135,7 @@ def test_a_snapshot_and_its_fast_restore_cost_and_a_rate_without_a_price_is_name
          "--fast-snapshot-restore is for"),
     ],
 )  # fmt: skip
-def test_a_snapshot_that_cannot_be_filled_is_refused(more: dict[str, Any], says: str) -> None:
+def test_a_snapshot_that_cannot_be_filled_is_refused(more, says):
     asked = {"disk": "gp3", "size_gib": 100, "snapshot_of_fill": True, **more}
     with pytest.raises(InvalidValue, match=says):
         disk_request(RentSpec(**asked))

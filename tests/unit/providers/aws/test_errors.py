@@ -22,14 +22,7 @@ def ours(error: Exception, **more: object) -> DiskbenchError:
     return translate(error, RUN, **more)  # type: ignore[arg-type]
 
 
-def test_a_type_that_a_zone_does_not_have_is_a_lack_of_capacity_there() -> None:
-    said = "Your requested instance type (x) is not supported in your requested Availability Zone"
-    for words in (said, "auf Deutsch"):  # its words do not count
-        assert isinstance(ours(refusal("Unsupported", words)), NoCapacity)
-    assert isinstance(of_code("Unsupported", said, "ec2:CreateVolume"), InvalidValue)
-
-
-def test_an_encoded_message_is_opened_where_that_is_allowed_and_a_deny_in_it_told() -> None:
+def test_an_encoded_message_is_opened_where_that_is_allowed_and_a_deny_in_it_told():
     said = "You are not authorized. Encoded authorization failure message: AbC-123"
     opened = {"AbC-123": '{"allowed":false,"context":{"action":"ec2:CreateTags"}}'}
     error = ours(refusal("UnauthorizedOperation", said, 403), decode=opened.get)
@@ -61,9 +54,7 @@ def statement(*keys: str, effect: str = "DENY") -> dict[str, object]:
         (None, "--tag KEY=VALUE"),
     ],
 )  # fmt: skip
-def test_what_a_policy_demands_is_read_out_of_the_decoded_message(
-    opened: object, advice: str
-) -> None:
+def test_what_a_policy_demands_is_read_out_of_the_decoded_message(opened, advice):
     """The tags that the request did carry stand in the message, too, as its context."""
     carried = statement("aws:RequestTag/diskbench-lease")["conditions"]
     context = {"context": {"action": "ec2:RunInstances", "conditions": carried}}
@@ -80,7 +71,7 @@ def test_what_a_policy_demands_is_read_out_of_the_decoded_message(
     assert "a policy denies ec2:RunInstances" in error.message
 
 
-def test_the_code_is_found_behind_our_error_and_a_fault_of_our_own_is_not_dressed_up() -> None:
+def test_the_code_is_found_behind_our_error_and_a_fault_of_our_own_is_not_dressed_up():
     with pytest.raises(ZeroDivisionError):
         ours(ZeroDivisionError())
     cause: ClientError = refusal("InvalidVolume.NotFound")
@@ -89,6 +80,10 @@ def test_the_code_is_found_behind_our_error_and_a_fault_of_our_own_is_not_dresse
     assert error_code(error) == "InvalidVolume.NotFound"
     assert is_missing(error)
     assert error_code(ValueError()) == ""
+    said = "Your requested instance type (x) is not supported in your requested Availability Zone"
+    for words in (said, "auf Deutsch"):  # its words do not count
+        assert isinstance(ours(refusal("Unsupported", words)), NoCapacity)
+    assert isinstance(of_code("Unsupported", said, "ec2:CreateVolume"), InvalidValue)
 
 
 CODES = Path(__file__).with_name("ec2-error-codes.txt")
@@ -175,7 +170,7 @@ def row(code: str, action: str, error: DiskbenchError) -> str:
     )  # fmt: skip
 
 
-def test_the_table_of_codes(golden) -> None:
+def test_the_table_of_codes(golden):
     rows = ["code\tcall\tdiskbench's error, exit status\telsewhere\tagain\tmessage\tadvice"]
     rows += [row(code, RUN, of_code(code, "TEXT", RUN)) for code in sorted(published())]
     session = botocore.session.get_session()
@@ -197,7 +192,7 @@ def test_the_table_of_codes(golden) -> None:
     golden.check("error-codes-aws.tsv", "\n".join(rows))
 
 
-def test_the_message_of_a_state_decides_over_its_code() -> None:
+def test_the_message_of_a_state_decides_over_its_code():
     """As reported from live accounts for a key that may not be used."""
     why = "Client.InternalError: Client error on launch"
     reason = {"Code": "Server.InternalError", "Message": why}
@@ -217,7 +212,7 @@ def test_the_message_of_a_state_decides_over_its_code() -> None:
         ("because no permissions boundary allows the action", "permissions boundary"),
     ],
 )
-def test_what_denies_beside_the_users_own_policies_is_named(why: str, kind: str) -> None:
+def test_what_denies_beside_the_users_own_policies_is_named(why, kind):
     text = f"User: arn is not authorized to perform: ec2:RunInstances on resource: * {why}"
     error = of_code("UnauthorizedOperation", text, "ec2:RunInstances", status=403)
     assert f"a policy denies ec2:RunInstances (a {kind}" in error.message

@@ -1,7 +1,5 @@
 """Which machine is good enough for a disk, and which one measures itself."""
 
-from typing import Any
-
 import pytest
 from tests.books import SHIPPED
 
@@ -12,7 +10,7 @@ from diskbench.providers.skeleton.offer import needs
 BOOK = SHIPPED.of("aws")
 
 
-def test_disks_need_a_fifth_more_of_their_machine_than_the_sum_of_their_ceilings() -> None:
+def test_disks_need_a_fifth_more_of_their_machine_than_the_sum_of_their_ceilings():
     one, four = needs(limits("aws", "gp2", 20)), needs(limits("aws", "gp2", 20), 4)
     assert one == pytest.approx((3600, 1.2 * 128 * 2**20 / 1e6))
     assert four == pytest.approx((4 * one[0], 4 * one[1]))
@@ -28,9 +26,7 @@ def test_disks_need_a_fifth_more_of_their_machine_than_the_sum_of_their_ceilings
         ("io1", 100, 5000, "c6in.2xlarge"),  # 500 MiB/s
     ],
 )
-def test_the_default_is_the_cheapest_machine_whose_baseline_is_enough(
-    disk: str, size: int, iops: int | None, chosen: str
-) -> None:
+def test_the_default_is_the_cheapest_machine_whose_baseline_is_enough(disk, size, iops, chosen):
     need = needs(limits("aws", disk, size, iops))
     assert candidates(BOOK, need, arch="x86_64")[0] == chosen
     entry = BOOK.machines.types[chosen]
@@ -41,7 +37,7 @@ def test_the_default_is_the_cheapest_machine_whose_baseline_is_enough(
 @pytest.mark.parametrize(
     "asked", [{}, {"arch": "arm64"}, {"disks": 30}, {"local_disks": 1}], ids=str
 )
-def test_candidates_are_of_today_and_fit_the_cheapest_first(asked: dict[str, Any]) -> None:
+def test_candidates_are_of_today_and_fit_the_cheapest_first(asked):
     options = {"arch": "x86_64", **asked}
     names = candidates(BOOK, (0.0, 0.0), **options)
     prices = [BOOK.prices.machine_hourly_usd(name) or 0.0 for name in names]
@@ -56,7 +52,7 @@ def test_candidates_are_of_today_and_fit_the_cheapest_first(asked: dict[str, Any
     assert candidates(BOOK, (1e7, 0.0), **options) == (), "nothing sustains that"
 
 
-def test_a_machine_that_would_measure_itself_or_has_no_published_limits_is_told() -> None:
+def test_a_machine_that_would_measure_itself_or_has_no_published_limits_is_told():
     need = needs(limits("aws", "gp2", 20))
 
     def told(machine: str, need: tuple[float, float] = need) -> str | None:

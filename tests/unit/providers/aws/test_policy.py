@@ -51,18 +51,15 @@ def allowed() -> set[str]:
     return {one for it in named for one in ([it] if isinstance(it, str) else it)}
 
 
-def test_the_policy_allows_what_is_called() -> None:
-    assert (called() - FREE) | BY_THE_WAY == allowed() == doctor.actions()
-
-
-def test_the_page_shows_the_policy_as_it_is_printed_and_it_fits_into_a_managed_one() -> None:
+def test_the_policy_allows_what_is_called_and_fits_into_a_managed_one_and_the_page_shows_it():
     """IAM User Guide, "IAM and AWS STS quotas": 6,144 characters without white space."""
     (text,) = re.findall(r"```json\n(.*?)\n```", (ROOT / "docs/aws.md").read_text(), re.DOTALL)
     assert text == doctor.policy()
     assert len(re.sub(r"\s", "", text)) < 6144
+    assert (called() - FREE) | BY_THE_WAY == allowed() == doctor.actions()
 
 
-def test_the_policy_is_of_the_partition_of_the_region() -> None:
+def test_the_policy_is_of_the_partition_of_the_region():
     for region in regions("aws"):
         partition = next(one for one in PARTITION_DATA if re.fullmatch(one["regionRegex"], region))
         text = doctor.policy(region)
@@ -71,7 +68,7 @@ def test_the_policy_is_of_the_partition_of_the_region() -> None:
     assert doctor.policy("eu-central-1") == doctor.policy(None)
 
 
-def test_nothing_is_made_without_the_tag_nor_changed_that_lacks_it() -> None:
+def test_nothing_is_made_without_the_tag_nor_changed_that_lacks_it():
     for statement in statements():
         if statement["Sid"].startswith("Make"):
             assert statement["Condition"] == {"Null": {"aws:RequestTag/diskbench-lease": "false"}}
@@ -81,7 +78,7 @@ def test_nothing_is_made_without_the_tag_nor_changed_that_lacks_it() -> None:
     assert {one for one in allowed() if re.match(f"[^:]*:({words})", one)} == set(doctor.CHANGE)
 
 
-def test_every_kind_that_is_made_is_tagged_in_the_call_that_makes_it() -> None:
+def test_every_kind_that_is_made_is_tagged_in_the_call_that_makes_it():
     """RunInstances names the kinds in its request; what it made untagged would be refused."""
     request = json.loads((PLACE / "requests/aws/run_instances_everything.json").read_text())
     tagged = {one["ResourceType"] for one in request["TagSpecifications"]}

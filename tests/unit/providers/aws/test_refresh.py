@@ -71,12 +71,8 @@ def test_limits_and_prices_take_the_place_of_the_shipped_ones_and_say_where_they
     assert found.max_disks == 40, "what the API does not tell stays"
     assert "DescribeInstanceTypes" in book.machines.sources[found.source].words()
     price = book.prices.machine_price("c4.xlarge")
-    assert price is not None
     assert price[0] == book.prices.machine_hourly_usd("c4.xlarge") == 0.21
     assert book.prices.sources[price[1]].words().endswith(f"({TODAY})")
-
-
-def test_a_machine_that_was_not_known_is_there_with_its_burst_if_it_has_a_price():
     types = book_of(NEW, {**NEW, "InstanceType": "z9.huge"}).machines.types
     found = types["z9.large"]
     assert (found.iops, found.burst_iops, found.max_disks) == (4000, 20_000, 32)

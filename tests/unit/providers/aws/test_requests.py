@@ -7,7 +7,7 @@ from typing import Any
 import botocore.session
 import pytest
 from botocore.validate import ParamValidator
-from tests.rigs.golden import PLACE, Golden
+from tests.rigs.golden import PLACE
 
 from diskbench.model.options import RentSpec
 from diskbench.model.rental import Claim
@@ -97,24 +97,21 @@ MODEL = botocore.session.get_session().get_service_model("ec2")
 
 
 @pytest.mark.parametrize("name", CASES)
-def test_a_request_is_what_its_file_says(name: str, golden: Golden) -> None:
+def test_a_request_is_what_its_file_says(name, golden):
     request = CASES[name][1]
     golden.check(f"requests/aws/{name}.json", json.dumps(request, indent=2, default=bytes.decode))
-
-
-def test_no_file_is_left_of_a_request_that_is_gone() -> None:
-    assert {file.stem for file in (PLACE / "requests/aws").iterdir()} == set(CASES)
+    assert {file.stem for file in (PLACE / "requests/aws").iterdir()} <= set(CASES), "one is left"
 
 
 @pytest.mark.parametrize("name", CASES)
-def test_the_service_model_of_aws_accepts_a_request(name: str) -> None:
+def test_the_service_model_of_aws_accepts_a_request(name):
     operation, request = CASES[name]
     shape = MODEL.operation_model(operation).input_shape
     report = ParamValidator().validate(request, shape)
     assert not report.has_errors(), report.generate_report()
 
 
-def test_tokens_are_the_same_for_the_same_and_others_for_anything_else() -> None:
+def test_tokens_are_the_same_for_the_same_and_others_for_anything_else():
     def of(zone: str = "us-east-1a", index: int = 0, lease: str = "01jlease") -> str:
         claim = CLAIM.model_copy(update={"lease_id": lease})
         made = requests.create_volume(order(claim=claim, **IO1), zone, index)
@@ -127,14 +124,11 @@ def test_tokens_are_the_same_for_the_same_and_others_for_anything_else() -> None
     assert len(machines[0]) <= 64, "EC2 takes no more"
 
 
-def test_what_a_tag_cannot_hold_is_replaced() -> None:
+def test_what_a_tag_cannot_hold_is_replaced_and_an_emulated_cloud_told_what_is_no_default():
     claim = CLAIM.model_copy(update={"owner": "Zoë <z@x>\n" + "y" * 300})
     tags = {tag["Key"]: tag["Value"] for tag in requests.tags(claim, "key")}
     assert tags["diskbench-owner"].startswith("Zoë _z@x__yyy")
     assert len(tags["diskbench-owner"]) == 256
-
-
-def test_disks_are_attached_as_f_and_on_and_an_emulated_cloud_told_what_is_no_default() -> None:
     assert [requests.attach_name(i) for i in (0, 1, 20)] == ["/dev/sdf", "/dev/sdg", "/dev/sdz"]
     assert EmulationOptions().tag() == ""
     assert EmulationOptions(time_scale=60, noise=0.1).tag() == "noise=0.1 time_scale=60.0"

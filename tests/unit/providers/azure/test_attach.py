@@ -20,7 +20,7 @@ def changed(disk: GuestDisk, **more: object) -> GuestDisk:
     return disk.model_copy(update=more)
 
 
-def test_a_disk_is_found_under_its_lun_and_those_of_one_nvme_controller_by_their_wwn() -> None:
+def test_a_disk_is_found_under_its_lun_and_those_of_one_nvme_controller_by_their_wwn():
     assert find_lun([ROOT, OURS], 0, SIZE, [ROOT]) == OURS
     assert (path(OURS), identity(OURS)) == (SCSI, "naa.2")
     root = changed(ROOT, node="/dev/nvme0n1", number="259:0", identity=CONTROLLER, wwn="eui.1")
@@ -29,18 +29,6 @@ def test_a_disk_is_found_under_its_lun_and_those_of_one_nvme_controller_by_their
     )
     assert find_lun([root, ours], 0, SIZE, [root]) == ours
     assert (path(ours), identity(ours)) == (NVME, "eui.2")
-
-
-@pytest.mark.parametrize(
-    ("before", "words"),
-    [(None, "could see it appear"), ([changed(OURS, links=())], "existed before")],
-)
-def test_in_doubt_nothing_is_written(before: list[GuestDisk] | None, words: str) -> None:
-    with pytest.raises(RentalFailed, match=words):
-        find_lun([OURS], 0, SIZE, before)
-
-
-def test_nvme_disks_of_the_machines_own_come_before_the_temporary_one_which_a_link_names() -> None:
     model = "Microsoft NVMe Direct Disk v2"
     first = changed(OURS, node="/dev/nvme1n1", model=model, links=())
     second = changed(OURS, node="/dev/nvme2n1", model=model, links=())
@@ -49,3 +37,10 @@ def test_nvme_disks_of_the_machines_own_come_before_the_temporary_one_which_a_li
     assert find_local([ROOT, temporary, OURS], 1) == (temporary,)
     with pytest.raises(RentalFailed, match="0 disks of its own, not 1"):
         find_local([ROOT], 1)
+
+
+def test_in_doubt_nothing_is_written():
+    with pytest.raises(RentalFailed, match="could see it appear"):
+        find_lun([OURS], 0, SIZE, None)
+    with pytest.raises(RentalFailed, match="existed before"):
+        find_lun([OURS], 0, SIZE, [changed(OURS, links=())])

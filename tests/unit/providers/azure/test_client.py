@@ -26,20 +26,23 @@ GOVERNMENT = "https://management.usgovcloudapi.net"
         ("https://127.0.0.1:8443/", "https://127.0.0.1:8443/.default"),
     ],
 )
-def test_each_cloud_has_an_audience_of_its_own(endpoint: str, scope: str) -> None:
+def test_each_cloud_has_an_audience_of_its_own(endpoint, scope):
     assert client.token_scope(endpoint) == scope
 
 
-def test_a_host_that_only_ends_alike_is_not_azure_and_results_of_another_are_emulated() -> None:
+def test_a_host_that_only_ends_alike_is_not_azure_and_results_of_another_are_emulated():
     assert is_azure("https://westus.management.azure.com")
     assert not is_azure("https://notmanagement.azure.com")
     assert not is_azure("https://management.azure.com.example.org")
     local, sessions = "https://127.0.0.1:1", AzureSessions()
     told = [sessions.at("s", url).emulated_endpoint() for url in (None, GOVERNMENT, local)]
     assert told == [None, None, local]
+    group = "/subscriptions/0/resourceGroups/g"
+    assert kind_of(group) == "Microsoft.Resources/subscriptions/resourceGroups"
+    assert kind_of(f"{group}/resources") == f"{kind_of(group)}/resources"
 
 
-def test_without_a_subscription_or_region_it_says_where_they_may_stand(monkeypatch) -> None:
+def test_without_a_subscription_or_region_it_says_where_they_may_stand(monkeypatch):
     monkeypatch.delenv("AZURE_SUBSCRIPTION_ID", raising=False)
     monkeypatch.delenv("AZURE_DEFAULTS_LOCATION", raising=False)
     with pytest.raises(InvalidValue, match="AZURE_SUBSCRIPTION_ID"):
@@ -73,7 +76,7 @@ SENT = {
 
 @pytest.mark.slow
 @pytest.mark.parametrize("kind", SENT)
-def test_a_request_has_the_path_and_the_version_of_the_sdks_own(kind: str) -> None:
+def test_a_request_has_the_path_and_the_version_of_the_sdks_own(kind):
     package, name, arguments = SENT[kind]
     operations = importlib.import_module(f"azure.mgmt.{package}.operations._operations")
     url = urlsplit(getattr(operations, f"build_{name}_request")(*arguments).url)
@@ -81,13 +84,7 @@ def test_a_request_has_the_path_and_the_version_of_the_sdks_own(kind: str) -> No
     assert parse_qs(url.query)["api-version"] == [client.version_of(kind)]
 
 
-def test_the_right_to_read_what_is_in_a_group_is_another_than_that_to_read_the_group() -> None:
-    group = "/subscriptions/0/resourceGroups/g"
-    assert kind_of(group) == "Microsoft.Resources/subscriptions/resourceGroups"
-    assert kind_of(f"{group}/resources") == f"{kind_of(group)}/resources"
-
-
-def test_what_a_user_types_is_no_part_of_a_query() -> None:
+def test_what_a_user_types_is_no_part_of_a_query():
     seen: list[str] = []
 
     class Client:

@@ -52,6 +52,8 @@ ULTRA = {"disk": "UltraSSD_LRS", "size": 64, "iops": 500, "throughput_mib_per_s"
         (asked("root:UltraSSD_LRS"), "cannot start from UltraSSD_LRS"),
         (asked("root", count=2, stripe=True), "one root disk"),
         (asked("temp-disk"), "--size 256 cannot be used with"),
+        (asked("root", None, snapshot=f"{ID}Compute/snapshots/s"), "--from-snapshot"),
+        (asked("temp-disk", None, snapshot=f"{ID}Compute/snapshots/s"), "--from-snapshot"),
         (asked("instance-store", None, cache="readonly"), "--cache readonly cannot be used with"),
         (asked(stripe=True), "several disks"),
         (asked(count=65, stripe=True), "65 is too many"),
@@ -67,7 +69,7 @@ ULTRA = {"disk": "UltraSSD_LRS", "size": 64, "iops": 500, "throughput_mib_per_s"
         (asked(lab=EmulationOptions(time_scale=60)), "lab's options"),
     ],
 )
-def test_what_azure_does_not_sell_is_refused_with_the_value(spec: RentSpec, words: str) -> None:
+def test_what_azure_does_not_sell_is_refused_with_the_value(spec, words):
     with pytest.raises(InvalidValue, match=words) as refused:
         disk_request(spec)
     assert refused.value.advice
@@ -82,33 +84,29 @@ def test_what_azure_does_not_sell_is_refused_with_the_value(spec: RentSpec, word
         (asked("root:Premium"), "Premium_LRS"),
     ],
 )
-def test_a_name_that_is_misspelt_is_answered_with_the_nearest(spec: RentSpec, near: str) -> None:
+def test_a_name_that_is_misspelt_is_answered_with_the_nearest(spec, near):
     with pytest.raises(UnknownName) as refused:
         disk_request(spec)
     assert near in refused.value.advice
 
 
-def test_without_a_word_there_is_no_host_cache_and_the_largest_is_just_below_four_tib() -> None:
+def test_without_a_word_there_is_no_host_cache_and_the_largest_is_just_below_four_tib():
     assert disk_request(asked()).caching == "None"
     assert disk_request(asked("root", None)).caching == "None"
     assert disk_request(asked("temp-disk", None)).caching is None
     assert disk_request(asked(size=4095, cache="readwrite")).caching == "ReadWrite"
-
-
-def limits_of(spec: RentSpec) -> tuple[Any, Any, Any]:
-    """The limits of one disk, and its IOPS and throughput."""
-    found = disk_request(spec).limits(spec.size_gib or 1)
-    assert found is not None
-    (pool,) = found.pools
-    return found, pool.iops, pool.bytes_per_s
-
-
-def test_a_tier_promises_what_its_own_size_would_and_bursting_on_demand_has_no_bucket() -> None:
     found, iops, _ = limits_of(asked(size=64, performance_tier="p30"))
     assert (found.tier, found.size_gib, iops.baseline) == ("P30", 64, 5000)
     _, iops, throughput = limits_of(asked(size=1024, bursting=True))
     assert (iops.baseline, iops.ceiling, iops.capacity) == (5000, 30_000, None)
     assert throughput.ceiling == 1000e6
+
+
+def limits_of(spec: RentSpec) -> tuple[Any, Any, Any]:
+    """The limits of one disk, and its IOPS and throughput."""
+    found = disk_request(spec).limits(spec.size_gib or 1)
+    (pool,) = found.pools
+    return found, pool.iops, pool.bytes_per_s
 
 
 @pytest.mark.parametrize(
@@ -118,12 +116,12 @@ def test_a_tier_promises_what_its_own_size_would_and_bursting_on_demand_has_no_b
         *((f"Standard{kind}", (3000, 300e6)) for kind in ("SSD_LRS", "SSD_ZRS", "_LRS")),
     ],
 )
-def test_performance_plus_raises_the_limits_of_a_size(disk: str, limits: tuple[int, float]) -> None:
+def test_performance_plus_raises_the_limits_of_a_size(disk, limits):
     _, iops, throughput = limits_of(asked(disk, size=2048, performance_plus=True))
     assert (iops.ceiling, throughput.ceiling) == limits
 
 
-def test_a_disk_is_priced_by_its_tier_or_by_what_is_provisioned_and_else_has_no_price() -> None:
+def test_a_disk_is_priced_by_its_tier_or_by_what_is_provisioned_and_else_has_no_price():
     book = SHIPPED.of("azure").prices
     premium = book.disk_hourly_usd("Premium_LRS", 256, "eastus", tier="P15")
     ultra = book.disk_hourly_usd("UltraSSD_LRS", 100, "eastus", iops=1000, throughput=10)

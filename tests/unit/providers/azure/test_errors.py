@@ -15,7 +15,6 @@ import requests
 import urllib3
 from azure.core import exceptions as sdk
 from tests.rigs.error_codes import published, table
-from tests.rigs.golden import Golden
 
 from diskbench.errors import Busy, DiskbenchError, InvalidValue
 from diskbench.providers.azure.errors import error_code, is_missing, of_code, translate
@@ -52,7 +51,7 @@ RAISED: dict[str, Exception] = {
 """What the SDK raises by itself."""
 
 
-def test_a_code_is_found_behind_our_own_error() -> None:
+def test_a_code_is_found_behind_our_own_error_and_a_wait_that_only_the_message_names_kept():
     theirs = sdk.ServiceRequestError("x")
     theirs.error = SimpleNamespace(code="ResourceNotFound", message="gone")  # type: ignore[attr-defined]
     ours = InvalidValue("y")
@@ -60,6 +59,9 @@ def test_a_code_is_found_behind_our_own_error() -> None:
     assert error_code(ours) == "ResourceNotFound"
     assert is_missing(ours)
     assert error_code(InvalidValue("y")) == ""
+    busy = of_code("NicReservedForAnotherVm", WORDS["NicReservedForAnotherVm: wait"], MACHINE)
+    assert isinstance(busy, Busy)
+    assert busy.retry_after_s == 180
 
 
 WORDS = {
@@ -117,18 +119,12 @@ def rows() -> Iterator[tuple[str, DiskbenchError]]:
             yield name, of_code(name, "SAID", MACHINE)
 
 
-def test_what_comes_of_each_published_code(golden: Golden) -> None:
+def test_what_comes_of_each_published_code(golden):
     golden.check(TABLE, table(rows()))
     assert {*WORDS, *RAISED} <= set(published(TABLE))
 
 
-def test_a_wait_that_only_the_message_names_is_kept() -> None:
-    busy = of_code("NicReservedForAnotherVm", WORDS["NicReservedForAnotherVm: wait"], MACHINE)
-    assert isinstance(busy, Busy)
-    assert busy.retry_after_s == 180
-
-
-def test_no_published_code_is_left_to_the_row_for_the_rest() -> None:
+def test_no_published_code_is_left_to_the_row_for_the_rest():
     left = {
         code
         for code, error in rows()

@@ -43,7 +43,7 @@ def small(asked: Asked, found: AzureMachine) -> str | None:
     return too_small(found, needs(asked.limits(asked.size_gib or 1)), asked, None)
 
 
-def test_a_size_is_read_with_its_limits_in_our_units() -> None:
+def test_a_size_is_read_with_its_limits_in_our_units_and_the_date_when_azure_retires_it():
     found = read()
     assert (found.vcpus, found.memory_bytes, found.max_disks) == (8, 32 * 2**30, 16)
     assert (found.uncached.iops, found.uncached.mb_per_s) == (12_800, 192)
@@ -53,9 +53,12 @@ def test_a_size_is_read_with_its_limits_in_our_units() -> None:
     found = read({"DiskControllerTypes": "NVMe", "NvmeDiskSizeInMiB": "112640"})
     assert (found.interface, found.cacheable) == ("nvme", False)
     assert (found.local_gib, found.local_nvme) == (110, True)
+    assert read({"RetirementDateUtc": "11/15/2028"}).retires == "2028-11-15"
+    assert read(name="Standard_F4s_v2").retires == "2028-11-15"
+    assert read().retires is None
 
 
-def test_a_size_that_is_barred_sold_elsewhere_or_misspelt_is_refused_with_the_reason() -> None:
+def test_a_size_that_is_barred_sold_elsewhere_or_misspelt_is_refused_with_the_reason():
     assert offer("westeurope", [sku()]) == azure.Offer("westeurope", {}, {}, {})
     barred = {"type": "Location", "reasonCode": "NotAvailableForSubscription"}
     found = offer("eastus", [sku(restrictions=[barred])])
@@ -66,7 +69,7 @@ def test_a_size_that_is_barred_sold_elsewhere_or_misspelt_is_refused_with_the_re
     assert "Standard_D8s_v3" in refused.value.advice
 
 
-def test_a_zone_counts_where_both_machine_and_disk_are() -> None:
+def test_a_zone_counts_where_both_machine_and_disk_are():
     barred = {"type": "Zone", "restrictionInfo": {"zones": ["2"]}}
     disks = {"PremiumV2_LRS": ("1", "2"), "Premium_LRS": ()}
     sold = [sku(name, zones, resourceType="disks") for name, zones in disks.items()]
@@ -90,9 +93,7 @@ def test_a_zone_counts_where_both_machine_and_disk_are() -> None:
         (of("Standard_LRS"), {}, "not sold in this region"),
     ],
 )
-def test_a_disk_that_the_machine_cannot_carry_is_refused(
-    asked: Asked, told: dict, words: str
-) -> None:
+def test_a_disk_that_the_machine_cannot_carry_is_refused(asked, told, words):
     with pytest.raises(InvalidValue, match=words):
         azure.check_support(read(told), asked, ("Premium_LRS",))
 
@@ -128,16 +129,14 @@ TEN = {
 
 
 @pytest.mark.parametrize(("spec", "size", "vcpus"), TEN.values(), ids=TEN)
-def test_the_default_is_the_smallest_machine_that_does_not_limit_the_disk(
-    spec: RentSpec, size: str, vcpus: int
-) -> None:
+def test_the_default_is_the_smallest_machine_that_does_not_limit_the_disk(spec, size, vcpus):
     asked = disk_request(spec)
     best = chosen(asked)[0]
     assert (best.size, best.vcpus) == (size, vcpus)
     assert small(asked, best) is None
 
 
-def test_a_family_with_quota_left_goes_before_a_smaller_machine_without() -> None:
+def test_a_family_with_quota_left_goes_before_a_smaller_machine_without():
     asked = disk_request(TEN["P10"][0])
     found = [one.model_copy(update={"family": one.size[9:10]}) for one in chosen(asked)]
     need = needs(asked.limits(128))
@@ -150,19 +149,13 @@ def test_a_family_with_quota_left_goes_before_a_smaller_machine_without() -> Non
 @pytest.mark.parametrize(
     "size", ["NC4as_T4_v3", "DC4as_v5", "E104is_v5", "E8-2s_v5", "M64s", "HB120rs_v3", "B4ms"]
 )
-def test_what_is_dear_or_needs_another_image_is_never_the_default(size: str) -> None:
+def test_what_is_dear_or_needs_another_image_is_never_the_default(size):
     told = {"UncachedDiskIOPS": "999999", "UncachedDiskBytesPerSecond": "9999000000"}
     machines = [read(told, f"Standard_{size}")]
     assert candidates(BOOK, machines, needs(of().limits(256)), of()) == []
 
 
-def test_a_size_that_azure_retires_carries_the_date() -> None:
-    assert read({"RetirementDateUtc": "11/15/2028"}).retires == "2028-11-15"
-    assert read(name="Standard_F4s_v2").retires == "2028-11-15"
-    assert read().retires is None
-
-
-def test_a_cached_disk_gets_a_machine_with_a_host_cache_whose_limit_is_known_if_any() -> None:
+def test_a_cached_disk_gets_a_machine_with_a_host_cache_whose_limit_is_known_if_any():
     asked = of("Standard_LRS", 20, cache="readwrite")
     found, types = chosen(asked), BOOK.machines.types
     assert found
@@ -173,7 +166,7 @@ def test_a_cached_disk_gets_a_machine_with_a_host_cache_whose_limit_is_known_if_
     assert [one.size for one in found] == [known.size, unknown.size]
 
 
-def test_a_machine_too_small_is_told_with_both_figures_and_on_a_cached_disk_by_both() -> None:
+def test_a_machine_too_small_is_told_with_both_figures_and_on_a_cached_disk_by_both():
     said = small(of(), read()) or ""
     assert "192 MB/s (uncached)" in said
     assert "204" in said

@@ -1,13 +1,10 @@
 """Limits and prices of Azure as its APIs tell them, made a patch of the catalogue."""
 
-import json
-import threading
-from collections.abc import Iterator
-from http.server import BaseHTTPRequestHandler, HTTPServer
-from typing import Any, ClassVar
-from urllib.parse import parse_qs, urlsplit
+from types import SimpleNamespace
+from typing import Any
 
 import pytest
+import urllib3
 from tests.books import SHIPPED
 
 from diskbench.catalog.books import Books, ProviderBook
@@ -58,7 +55,7 @@ def refreshed(machines: list[dict[str, Any]], *disks: dict[str, Any]) -> Provide
     return Books((overlay(KNOWN, [PLAIN], machines, disks, TODAY),)).of("azure")
 
 
-def test_what_lasts_is_refreshed_and_what_bursts_stays():
+def test_what_lasts_is_refreshed_and_what_bursts_stays_and_a_size_that_was_not_known_is_there():
     burst = KNOWN.machines.types["Standard_D2s_v3"].burst_iops
     book = refreshed([])
     found = book.machines.types["Standard_D2s_v3"]
@@ -66,9 +63,6 @@ def test_what_lasts_is_refreshed_and_what_bursts_stays():
     assert (found.cached_iops, found.cached_mb_per_s) == (4100, 33)
     assert found.burst_iops == burst
     assert book.machines.sources[found.source].words() == f"Azure Resource SKUs, eastus ({TODAY})"
-
-
-def test_a_size_that_was_not_known_is_there_without_a_price_where_its_disks_have_figures():
     figures = {"UncachedDiskIOPS": "100", "UncachedDiskBytesPerSecond": "1000000"}
     skus = [sku("Standard_X8"), sku("Standard_X9", **figures)]
     book = Books((overlay(KNOWN, skus, [], [], TODAY),)).of("azure")
@@ -117,45 +111,22 @@ def test_premium_v2_is_priced_by_its_parts_above_what_is_free():
     assert usd(iops=4000, throughput=225) == pytest.approx(0.01 + 1000 * 0.00001 + 100 * 0.0001)
 
 
-class Prices(BaseHTTPRequestHandler):
-    """Two pages of prices, as the retail API gives them."""
+def test_all_pages_of_the_price_list_are_read_and_one_that_does_not_answer_is_told(monkeypatch):
+    """Two pages, as the retail API gives them."""
+    prices, asked, status = "https://prices.example/api", [], 200
 
-    asked: ClassVar[list[dict[str, list[str]]]] = []
-    status = 200
-
-    def do_GET(self) -> None:
-        query = parse_qs(urlsplit(self.path).query)
-        self.asked.append(query)
-        host = f"http://127.0.0.1:{self.server.server_address[1]}"
-        second = "page" in query
+    def request(_pool, _method, url, *, fields, **_):
+        asked.append(fields)
+        second = "page" in url
         items = [machine_price("Standard_D4s_v3" if second else "Standard_D2s_v3", 0.2)]
-        body = {"Items": items, "NextPageLink": None if second else f"{host}/?page=2"}
-        self.send_response(self.status)
-        self.end_headers()
-        self.wfile.write(json.dumps(body).encode())
+        page = {"Items": items, "NextPageLink": None if second else f"{prices}?page=2"}
+        return SimpleNamespace(status=status, json=lambda: page)
 
-    def log_message(self, *_: object) -> None:
-        """Says nothing."""
-
-
-@pytest.fixture
-def prices() -> Iterator[str]:
-    Prices.asked.clear()
-    Prices.status = 200
-    with HTTPServer(("127.0.0.1", 0), Prices) as server:
-        thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.01})
-        thread.start()
-        yield f"http://127.0.0.1:{server.server_address[1]}/api/retail/prices"
-        server.shutdown()
-        thread.join()
-
-
-def test_all_pages_of_the_price_list_are_read_and_one_that_does_not_answer_is_told(prices: str):
+    monkeypatch.setattr(urllib3.PoolManager, "request", request)
     found = list(retail_prices(prices, "Virtual Machines", "eastus"))
     assert [one["armSkuName"] for one in found] == ["Standard_D2s_v3", "Standard_D4s_v3"]
-    assert "armRegionName eq 'eastus'" in Prices.asked[0]["$filter"][0]
-
-    Prices.status = 404
+    assert "armRegionName eq 'eastus'" in asked[0]["$filter"]
+    status = 404
     with pytest.raises(HostUnavailable, match="HTTP 404"):
         list(retail_prices(prices, "Virtual Machines", "eastus"))
 

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 from emulators.azure import schema
 from pydantic import SecretStr
-from tests.rigs.golden import PLACE, Golden
+from tests.rigs.golden import PLACE
 
 from diskbench.model.options import RentSpec
 from diskbench.model.rental import Claim
@@ -122,27 +122,24 @@ CASES: dict[str, tuple[str, str, dict[str, Any]]] = {
 
 
 @pytest.mark.parametrize("name", CASES)
-def test_a_request_is_what_its_file_says(name: str, golden: Golden) -> None:
+def test_a_request_is_what_its_file_says(name, golden):
     text = json.dumps(CASES[name][2], indent=2, sort_keys=True)
     golden.check(f"requests/azure/{name}.json", text)
-
-
-def test_no_file_is_left_of_a_request_that_is_gone() -> None:
-    assert {file.stem for file in (PLACE / "requests/azure").iterdir()} == set(CASES)
+    assert {file.stem for file in (PLACE / "requests/azure").iterdir()} <= set(CASES), "one is left"
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("name", CASES)
-def test_the_sdk_knows_every_member_of_a_request(name: str) -> None:
+def test_the_sdk_knows_every_member_of_a_request(name):
     schema.check(*CASES[name])
 
 
-def test_no_text_has_what_the_guest_is_told_and_a_disk_in_three_zones_is_made_in_none() -> None:
+def test_no_text_has_what_the_guest_is_told_and_a_disk_in_three_zones_is_made_in_none():
     assert "customData" not in repr(requests.parts(PLAIN, None))
     assert "zones" not in of_disk(disk(kind="Premium_ZRS"))
 
 
-def test_a_tag_holds_what_azure_takes_and_only_an_emulated_cloud_is_told_of_the_lab() -> None:
+def test_a_tag_holds_what_azure_takes_and_the_lab_if_emulated_and_no_lease_leaves_its_filter():
     odd = CLAIM.model_copy(update={"owner": "Zoë\n" + "x" * 300})
     owner = requests.tags(odd)["diskbench-owner"]
     assert owner.startswith("Zo__xxx")
@@ -150,7 +147,4 @@ def test_a_tag_holds_what_azure_takes_and_only_an_emulated_cloud_is_told_of_the_
     assert "diskbench-lab" not in requests.tags(CLAIM)
     lab = EmulationOptions(time_scale=60, noise=0.1).tag()
     assert requests.tags(CLAIM, lab)["diskbench-lab"] == "noise=0.1 time_scale=60.0"
-
-
-def test_a_lease_cannot_break_out_of_its_filter() -> None:
     assert requests.of_lease("a' or '1'='1").endswith("tagValue eq 'a'' or ''1''=''1'")

@@ -21,7 +21,7 @@ link\t/dev/disk/by-id/google-diskbench-0\t259:1
 """
 
 
-def test_a_disk_is_found_by_the_name_it_was_attached_under() -> None:
+def test_a_disk_is_found_by_its_attached_name_and_namespaces_of_one_controller_by_their_wwn():
     assert OURS.path == LINK
     assert find_disk([ROOT, OURS], "diskbench-0", SIZE, [ROOT]) == OURS
     assert find_disk([ROOT, OURS], "diskbench-1", SIZE, [ROOT]) is None
@@ -30,16 +30,13 @@ def test_a_disk_is_found_by_the_name_it_was_attached_under() -> None:
     other = "/dev/disk/by-id/google-a"
     found = find_disk([OURS.model_copy(update={"links": (other, LINK)})], "diskbench-0", SIZE, [])
     assert found.links == (LINK, other), "our link goes before others"
-
-
-def test_namespaces_of_one_controller_are_told_apart_by_their_wwn() -> None:
     disks = parse_disks(NVME)
     assert disks[0].identity == disks[1].identity
     found = find_disk(disks, "diskbench-0", SIZE, attach.with_unique_identity(disks[:1]))
     assert (found.node, found.identity) == ("/dev/nvme0n2", "nvme.02")
 
 
-def test_a_new_disk_without_googles_link_is_told_with_what_to_do() -> None:
+def test_a_new_disk_without_googles_link_is_told_with_what_to_do():
     bare = OURS.model_copy(update={"links": ("/dev/disk/by-id/wwn-0x1",)})
     found = without_link([ROOT, bare], SIZE, [ROOT])
     error = refused("disk without a link", disk=found, link=LINK, limit_s=attach.LINK_S)
@@ -60,7 +57,7 @@ def local(index: int, interface: str = "nvme", size: int = 375 * 2**30) -> Guest
     )  # fmt: skip
 
 
-def test_the_machines_own_disks_come_in_order() -> None:
+def test_the_machines_own_disks_come_in_order():
     found = find_local([local(1), ROOT, local(0)], 2, "nvme")
     assert [disk.identity for disk in found] == ["nvme.0", "nvme.1"]
     assert find_local([local(0, "scsi")], 1, "scsi")
@@ -71,8 +68,6 @@ def test_the_machines_own_disks_come_in_order() -> None:
     [([], "0 of 1 local SSDs"), ([local(1)], "0 of 1 local SSDs"),
      ([local(0, "scsi")], "0 of 1 local SSDs"), ([local(0, size=2**30)], "bytes")],
 )  # fmt: skip
-def test_a_machine_without_the_disks_it_should_have_is_refused(
-    disks: list[GuestDisk], says: str
-) -> None:
+def test_a_machine_without_the_disks_it_should_have_is_refused(disks, says):
     with pytest.raises(RentalFailed, match=says):
         find_local(disks, 1, "nvme")

@@ -73,7 +73,7 @@ ZONAL = {**RUNNING, "zone": "https://www.googleapis.com/compute/v1/projects/my-p
 PROJECT = "/compute/v1/projects/my-project"
 
 
-def test_a_request_and_its_answer_are_as_google_has_them(compute: Compute, wire: Wire) -> None:
+def test_a_request_and_its_answer_are_as_google_has_them(compute, wire):
     answer = {"name": "d", "sizeGb": "20", "status": "READY"}
     wire.answers = [(200, answer)]
     assert compute.call("disks", "get", {"zone": "z1", "disk": "d/../x"}) == answer
@@ -84,7 +84,7 @@ def test_a_request_and_its_answer_are_as_google_has_them(compute: Compute, wire:
     assert asked == [("GET", f"{PROJECT}/zones/z1/disks/d%2F..%2Fx"), ("GET", image)]
 
 
-def test_an_operation_is_asked_for_where_it_was_started(compute: Compute, wire: Wire) -> None:
+def test_an_operation_is_asked_for_where_it_was_started(compute, wire):
     wire.answers = [(200, ZONAL), (200, ZONAL), (200, {**ZONAL, "status": "DONE"})]
     request = {"zone": "z1", "diskResource": {"name": "d"}, "requestId": "x"}
     change(compute, "disks", "insert", request, "disk d", 60)
@@ -97,12 +97,6 @@ def test_an_operation_is_asked_for_where_it_was_started(compute: Compute, wire: 
     assert wire.asked[1][1].startswith(f"{PROJECT}/global/operations/op-1")
 
 
-def test_an_operation_that_never_ends_is_given_up(compute: Compute, wire: Wire) -> None:
-    wire.answers = [(200, ZONAL)]
-    with pytest.raises(RentalFailed, match=r"disk d took longer than 0.2 s: insert is running"):
-        change(compute, "disks", "insert", {"zone": "z1"}, "disk d", 0.2)
-
-
 @pytest.mark.parametrize(
     "spoilt",
     [
@@ -112,23 +106,26 @@ def test_an_operation_that_never_ends_is_given_up(compute: Compute, wire: Wire) 
         (200, b"[]"),
     ],
 )
-def test_a_call_that_fails_on_the_way_is_repeated(
-    compute: Compute, wire: Wire, spoilt: tuple[int, Any]
-) -> None:
+def test_a_call_that_fails_on_the_way_is_repeated(compute, wire, spoilt):
     wire.answers = [spoilt, spoilt, (200, {"name": "d"})]
     assert compute.call("disks", "get", {"zone": "z1", "disk": "d"}) == {"name": "d"}
     assert len(wire.asked) == 3
 
 
-def test_a_call_that_google_refuses_is_not_repeated(compute: Compute, wire: Wire) -> None:
+def test_a_call_that_google_refuses_is_not_repeated_and_an_endless_operation_given_up(
+    compute, wire
+):
     wire.answers = [refusal(404, "notFound")]
     with pytest.raises(InvalidValue) as refused:
         compute.call("disks", "get", {"zone": "z1", "disk": "d"})
     assert is_missing(refused.value)
     assert len(wire.asked) == 1
+    wire.answers = [(200, ZONAL)]
+    with pytest.raises(RentalFailed, match=r"disk d took longer than 0.2 s: insert is running"):
+        change(compute, "disks", "insert", {"zone": "z1"}, "disk d", 0.2)
 
 
-def test_all_pages_of_a_listing_and_all_zones_are_one(compute: Compute, wire: Wire) -> None:
+def test_all_pages_of_a_listing_and_all_zones_are_one(compute, wire):
     wire.answers = [
         (200, {"items": [{"name": "a"}], "nextPageToken": "more"}),
         (200, {"items": [{"name": "b"}]}),
@@ -145,9 +142,7 @@ UNREACHABLE = {"items": {"zones/b": {"warning": {"code": "UNREACHABLE"}}}}
 
 
 @pytest.mark.parametrize("answer", [UNREACHABLE, {"items": {}, "unreachables": ["zones/b"]}])
-def test_a_zone_that_did_not_answer_does_not_pass_for_an_empty_one(
-    compute: Compute, wire: Wire, answer: Any
-) -> None:
+def test_a_zone_that_did_not_answer_does_not_pass_for_an_empty_one(compute, wire, answer):
     wire.answers = [(200, answer)]
     hasty = Compute(compute.login, GceTiming(retry_s=0.1, first_retry_s=0.01, nap_s=0.01))
     with pytest.raises(Throttled, match="no data about zones/b"):

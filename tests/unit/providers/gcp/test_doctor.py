@@ -48,7 +48,7 @@ def _of_call(node: ast.Call) -> Iterator[str]:
         yield f"{words[0]}.{named[0] if name == 'found' and named else BY_FUNCTION[name]}"
 
 
-def test_the_role_allows_what_is_called_and_the_page_shows_it_as_it_is_printed() -> None:
+def test_the_role_allows_what_is_called_and_the_page_shows_it_as_it_is_printed():
     assert called() == set(NEEDS)
     role = yaml.safe_load(policy())
     needed = {f"compute.{permission}" for names in NEEDS.values() for permission in names}
@@ -59,7 +59,7 @@ def test_the_role_allows_what_is_called_and_the_page_shows_it_as_it_is_printed()
     assert text == policy()
 
 
-def test_totals_families_and_disks_are_told_apart() -> None:
+def test_totals_families_and_disks_are_told_apart():
     def told(**limits: float) -> list[dict[str, Any]]:
         return [{"metric": name, "limit": one, "usage": 8.0} for name, one in limits.items()]
 

@@ -11,7 +11,6 @@ import pytest
 import requests as http
 from google.auth import exceptions as login
 from tests.rigs.error_codes import published, table
-from tests.rigs.golden import Golden
 
 from diskbench.errors import InvalidValue, QuotaExceeded, Throttled
 from diskbench.providers.gcp import errors
@@ -61,7 +60,7 @@ RAISED: dict[str, Exception] = {
 """What the SDK raises."""
 
 
-def test_what_is_missing_there_already_or_busy_is_known_and_a_fault_of_ours_is_none() -> None:
+def test_what_is_missing_there_already_or_busy_is_known_and_a_fault_of_ours_is_none():
     with pytest.raises(KeyError):
         translate(KeyError("x"), ACTION)
     assert is_missing(translate(refused(404, "notFound"), ACTION))
@@ -71,7 +70,7 @@ def test_what_is_missing_there_already_or_busy_is_known_and_a_fault_of_ours_is_n
     assert not is_missing(InvalidValue("no"))
 
 
-def test_of_several_errors_all_are_told_and_the_one_with_a_class_counts() -> None:
+def test_of_several_errors_all_are_told_and_the_one_with_a_class_counts():
     told = [{"code": "ODD", "message": "first"}, {"code": "QUOTA_EXCEEDED", "message": "second"}]
     error = of_operation({"error": {"errors": told}}, ACTION)
     assert isinstance(error, QuotaExceeded)
@@ -120,7 +119,7 @@ def rows():
             yield name, of_operation(failed, ACTION)
 
 
-def test_what_comes_of_each_published_code_and_of_what_the_sdk_raises(golden: Golden) -> None:
+def test_what_comes_of_each_published_code_and_of_what_the_sdk_raises(golden):
     golden.check(TABLE, table(rows()))
     assert set(RAISED) <= set(published(TABLE))
     left = {

@@ -45,9 +45,23 @@ DISK: dict[str, Any] = {
 }  # fmt: skip
 
 
-def test_what_is_as_asked_passes_and_what_google_does_not_tell() -> None:
+def test_what_is_as_asked_or_not_told_passes_and_its_record_says_what_was_measured():
     handover.check(DETAILS, ZONE, INSTANCE, [DISK])
     handover.check(DETAILS, ZONE, INSTANCE, [{key: DISK[key] for key in ("name", "zone")}])
+    found = handover.facts(DETAILS, ZONE, INSTANCE, [DISK], [])
+    assert found["instance_id"] == "123"
+    (volume,) = found["volumes"]
+    told = [volume[name] for name in ("type", "iops", "attached_as", "ends_with_machine")]
+    assert told == ["hyperdisk-balanced", 4000, "diskbench-0", True]
+    assert "metadata" not in found
+    own = wanted.GcpDiskRequest(kind="local-ssd", type="local-ssd", size_gib=375, count=2)
+    details = DETAILS.model_copy(update={"requested": own, "size_gib": 375})
+    instance = copy.deepcopy(INSTANCE)
+    instance["disks"] += [{"type": "SCRATCH", "interface": "SCSI", "autoDelete": True}]
+    with pytest.raises(RentalFailed) as refused:
+        handover.check(details, ZONE, instance, [])
+    for says in ("is SCSI, but NVME was requested", "has 1 local SSD, not the 2 requested"):
+        assert says in refused.value.message
 
 
 @pytest.mark.parametrize(
@@ -61,9 +75,7 @@ def test_what_is_as_asked_passes_and_what_google_does_not_tell() -> None:
         ("sourceImage", "projects/p/global/images/old", "empty"),
     ],
 )
-def test_a_disk_that_is_another_is_refused_with_both_values(
-    path: str, value: str, says: str
-) -> None:
+def test_a_disk_that_is_another_is_refused_with_both_values(path, value, says):
     with pytest.raises(RentalFailed, match="something other than") as refused:
         handover.check(DETAILS, ZONE, INSTANCE, [{**DISK, path: value}])
     assert says in refused.value.message
@@ -79,29 +91,9 @@ def test_a_disk_that_is_another_is_refused_with_both_values(
         (lambda i: i["disks"][1].pop("autoDelete"), "deletion of diskbench-0 with it"),
     ],
 )
-def test_a_machine_that_is_another_is_refused(change: Any, says: str) -> None:
+def test_a_machine_that_is_another_is_refused(change, says):
     instance = copy.deepcopy(INSTANCE)
     change(instance)
     with pytest.raises(RentalFailed) as refused:
         handover.check(DETAILS, ZONE, instance, [DISK])
     assert says in refused.value.message
-
-
-def test_a_machine_without_its_local_ssds_is_refused() -> None:
-    own = wanted.GcpDiskRequest(kind="local-ssd", type="local-ssd", size_gib=375, count=2)
-    details = DETAILS.model_copy(update={"requested": own, "size_gib": 375})
-    instance = copy.deepcopy(INSTANCE)
-    instance["disks"] += [{"type": "SCRATCH", "interface": "SCSI", "autoDelete": True}]
-    with pytest.raises(RentalFailed) as refused:
-        handover.check(details, ZONE, instance, [])
-    for says in ("is SCSI, but NVME was requested", "has 1 local SSD, not the 2 requested"):
-        assert says in refused.value.message
-
-
-def test_what_is_recorded_says_what_was_measured_and_no_secret() -> None:
-    found = handover.facts(DETAILS, ZONE, INSTANCE, [DISK], [])
-    assert found["instance_id"] == "123"
-    (volume,) = found["volumes"]
-    told = [volume[name] for name in ("type", "iops", "attached_as", "ends_with_machine")]
-    assert told == ["hyperdisk-balanced", 4000, "diskbench-0", True]
-    assert "metadata" not in found

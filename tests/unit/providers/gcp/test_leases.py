@@ -33,13 +33,13 @@ FAILED = {"error": {"errors": [{"code": "STOCKOUT", "message": "none"}]}}
         ([operation("attachDisk", 1)], False),
     ],
 )
-def test_what_was_sent_is_told_by_the_last_operation_on_it(operations, is_there) -> None:
+def test_what_was_sent_is_told_by_the_last_operation_on_it(operations, is_there):
     made = {"name": "diskbench-one-machine", "zone": "us-central1-a"}
     told = "instance us-central1-a/diskbench-one-machine"
     assert still_made(operations) == ({told: made} if is_there else {})
 
 
-def test_a_rule_has_no_zone() -> None:
+def test_a_rule_has_no_zone():
     link = "https://www.googleapis.com/compute/v1/projects/p/global/firewalls/diskbench-one-ssh"
     found = still_made([operation("insert", 1, targetLink=link)])
     assert found == {"firewall diskbench-one-ssh": {"name": "diskbench-one-ssh"}}

@@ -5,7 +5,7 @@ from tests.books import SHIPPED
 from tests.cloud.eager import GCP
 from tests.cloud.rented_gcp import PROJECT, Gcp
 
-from diskbench.errors import InvalidValue, UnknownName, UserError
+from diskbench.errors import InvalidValue, UnknownName
 from diskbench.model.options import RentSpec
 from diskbench.model.rental import Rental
 from diskbench.model.spec import Cell, TargetSpec
@@ -39,7 +39,7 @@ def details(rental: Rental) -> GcpResolved:
     return GcpResolved.model_validate(rental.details)
 
 
-def test_everything_is_known_before_anything_is_rented(look, gcp: Gcp) -> None:
+def test_everything_is_known_before_anything_is_rented(look, gcp):
     rental = look()
     found = details(rental)
     assert rental.scope.account == found.project == PROJECT
@@ -61,10 +61,6 @@ def test_everything_is_known_before_anything_is_rented(look, gcp: Gcp) -> None:
     }  # fmt: skip
 
 
-def test_only_zones_that_have_machine_and_disk_are_tried(look) -> None:
-    assert look("hyperdisk-balanced").zones == ALL[:3]
-
-
 @pytest.mark.parametrize(
     ("typed", "gclouds", "region"),
     [
@@ -76,8 +72,8 @@ def test_only_zones_that_have_machine_and_disk_are_tried(look) -> None:
     ],
 )
 def test_the_region_is_typed_or_that_of_the_zone_or_gclouds(
-    look, monkeypatch, typed: dict[str, str], gclouds: dict[str, str], region: str
-) -> None:
+    look, monkeypatch, typed, gclouds, region
+):
     for name, value in gclouds.items():
         monkeypatch.setenv(f"CLOUDSDK_COMPUTE_{name}", value)
     assert details(look(**typed)).region == region
@@ -99,9 +95,7 @@ def test_the_region_is_typed_or_that_of_the_zone_or_gclouds(
         ({"disk": "root", "size_gib": 5}, InvalidValue, "needs 10 GiB"),
     ],
 )  # fmt: skip
-def test_what_is_not_there_is_told_with_what_is(
-    look, typed: dict[str, object], kind: type[UserError], says: str
-) -> None:
+def test_what_is_not_there_is_told_with_what_is(look, typed, kind, says):
     with pytest.raises(kind) as refused:
         look(**typed)
     assert says in f"{refused.value.message} {refused.value.advice}"
@@ -120,15 +114,13 @@ IMAGES = "projects/ubuntu-os-cloud/global/images"
         (None, f"{IMAGES}/family/ubuntu-2204-lts", "2204-jammy-v20261101"),
     ],
 )
-def test_an_image_is_of_the_machines_kind_named_by_release_or_family(
-    look, machine: str | None, image: str | None, name: str
-) -> None:
+def test_an_image_is_of_the_machines_kind_named_by_release_or_family(look, machine, image, name):
     found = details(look(instance_type=machine, image=image))
     assert found.image.name == f"ubuntu-{name}"
     assert found.image.arch == found.machine.arch
 
 
-def test_a_root_disk_is_as_its_image_and_local_ssds_come_with_the_machine(look) -> None:
+def test_a_root_disk_is_as_its_image_local_ssds_come_with_a_machine_which_holds_so_many(look):
     for disk, told in (("root", ("pd-balanced", 10)), ("local-ssd", ("local-ssd", 375))):
         rented = look(disk, None).disk
         assert (rented.type, rented.size_gib) == told
@@ -136,19 +128,17 @@ def test_a_root_disk_is_as_its_image_and_local_ssds_come_with_the_machine(look) 
     assert bundled.machine.bundled_ssds == 1
     with pytest.raises(InvalidValue, match="comes with 1"):
         look("local-ssd", None, count=2, stripe=True, instance_type="c3-standard-4-lssd")
-
-
-def test_a_machine_holds_so_many_disks_and_no_more() -> None:
     small = GcpMachine(type="e2-medium", arch="x86_64", vcpus=2, memory_bytes=2**32, max_disks=16)
     check_support(small, GcpDiskRequest(kind="disk", type="pd-ssd", size_gib=20, count=15))
     with pytest.raises(InvalidValue, match="holds 15 disks beside its root disk"):
         check_support(small, GcpDiskRequest(kind="disk", type="pd-ssd", size_gib=20, count=16))
 
 
-def test_a_subnet_and_a_tag_of_the_users_are_used(look) -> None:
+def test_a_subnet_and_a_tag_of_the_users_are_used_and_only_zones_with_machine_and_disk(look):
     found = details(look(subnet="default", security_group="mine"))
     assert found.network.subnetwork == f"projects/{PROJECT}/regions/us-central1/subnetworks/default"
     assert (found.tag, found.ssh_cidr) == ("mine", None)
+    assert look("hyperdisk-balanced").zones == ALL[:3]
 
 
 @pytest.mark.parametrize(
@@ -163,5 +153,5 @@ def test_a_subnet_and_a_tag_of_the_users_are_used(look) -> None:
          "may refuse it"),
     ],
 )  # fmt: skip
-def test_what_a_person_should_know_is_told(look, typed: dict[str, object], says: str) -> None:
+def test_what_a_person_should_know_is_told(look, typed, says):
     assert any(says in warning for warning in look(**typed).warnings)

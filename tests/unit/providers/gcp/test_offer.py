@@ -23,13 +23,11 @@ def of(disk: str, size_gib: int | None = None, **more: object) -> GcpDiskRequest
         ("hyperdisk-throughput", 2048, "n4-standard-8"),
     ],
 )
-def test_the_smallest_machine_that_does_not_limit_the_disk_comes_first(
-    disk: str, size_gib: int, chosen: str
-) -> None:
+def test_the_smallest_machine_that_does_not_limit_the_disk_comes_first(disk, size_gib, chosen):
     assert candidates(of(disk, size_gib), size_gib)[0] == chosen
 
 
-def test_disks_together_need_a_larger_machine_and_persistent_ones_have_some_once() -> None:
+def test_disks_together_need_a_larger_machine_and_persistent_ones_have_some_once():
     each = {"iops": 20_000, "throughput_mib_per_s": 200}
     asked = of("hyperdisk-balanced", 100, **each, count=3, stripe=True)
     assert needs(asked, 100).read_iops == 60_000
@@ -39,7 +37,7 @@ def test_disks_together_need_a_larger_machine_and_persistent_ones_have_some_once
     assert candidates(asked, 256)[0] == "n2-standard-32"
 
 
-def test_a_disk_as_fast_as_every_machine_or_faster_is_measured_all_the_same() -> None:
+def test_a_disk_as_fast_as_every_machine_or_faster_is_measured_all_the_same():
     assert candidates(of("pd-extreme", 500, iops=4000), 500) == ("n2-standard-64",)
     asked = of("hyperdisk-balanced", 1000, iops=160_000, count=2, stripe=True)
     assert not set(candidates(asked, 1000)) & {"n4-standard-16", "n4-standard-32"}
@@ -47,9 +45,6 @@ def test_a_disk_as_fast_as_every_machine_or_faster_is_measured_all_the_same() ->
     assert candidates(asked, 375)[0] == "n2-standard-2"
     assert needs(asked, 375).read_iops == 0
     assert too_small("n2-standard-2", 2, asked, 375) is None
-
-
-def test_a_machine_that_would_measure_itself_or_whose_limit_is_not_known_is_told_of() -> None:
     warning = str(too_small("n2-standard-2", 2, of("pd-ssd", 256), 256))
     assert "240 / 240 MiB/s" in warning
     assert "n2-standard-8 is large enough" in warning
@@ -58,19 +53,12 @@ def test_a_machine_that_would_measure_itself_or_whose_limit_is_not_known_is_told
     assert "no limit" in str(unknown)
 
 
-@pytest.mark.parametrize(
-    ("machine", "disk", "boot"),
-    [
-        ("n2-standard-4", "pd-ssd", "pd-balanced"),
-        ("n2-standard-4", "pd-balanced", "pd-ssd"),
-        ("n4-standard-4", "hyperdisk-balanced", "hyperdisk-balanced"),
-        ("x9-standard-4", "pd-ssd", ""),
-    ],
-)
-def test_the_root_disk_is_not_of_the_measured_type_if_there_is_a_choice(
-    machine: str, disk: str, boot: str
-) -> None:
-    assert offer.boot_type(machine, of(disk, 20)) == boot
+def test_the_root_disk_is_not_of_the_measured_type_if_there_is_a_choice():
+    assert offer.boot_type("n2-standard-4", of("pd-ssd", 20)) == "pd-balanced"
+    assert offer.boot_type("n2-standard-4", of("pd-balanced", 20)) == "pd-ssd"
+    only = "hyperdisk-balanced"
+    assert offer.boot_type("n4-standard-4", of(only, 20)) == only
+    assert offer.boot_type("x9-standard-4", of("pd-ssd", 20)) == ""
 
 
 @pytest.mark.parametrize(
@@ -94,7 +82,7 @@ def test_the_root_disk_is_not_of_the_measured_type_if_there_is_a_choice(
     ],
 )  # fmt: skip
 def test_what_becomes_of_a_machine_at_maintenance_follows_from_its_series_and_size(
-    described: dict[str, object], spot: bool, placed: bool, needed: str | None
-) -> None:
+    described, spot, placed, needed
+):
     found = offer.machine({"guestCpus": 8, "memoryMb": 32768, **described})
     assert offer.maintenance(found, spot=spot, placed=placed) == needed

@@ -35,15 +35,12 @@ RATES = [
 ]
 
 
-def test_a_machine_costs_its_cores_and_its_memory():
+def test_a_machine_costs_its_cores_and_its_memory_and_those_that_share_cores_or_have_disks_stay():
     books = Books((overlay(KNOWN, [N2], RATES, TODAY),))
     part = machine_part(books, "gcp", "n2-standard-8", "us-central1")
     assert part.hourly_usd == pytest.approx(8 * 0.03 + 32 * 0.004)
     assert TODAY in part.source
     assert books.of("gcp").prices.machine_price("n1-standard-4") is not None
-
-
-def test_machines_that_share_cores_or_have_disks_stay():
     shared = {"name": "e2-micro", "guestCpus": 2, "memoryMb": 1024}
     rates = [sku(f"E2 Instance {what} running in Americas", 0.03) for what in ("Core", "Ram")]
     before = machine_part(SHIPPED, "gcp", "e2-micro", "us-central1")
@@ -55,14 +52,11 @@ def disks_of(*skus: Any) -> Any:
     return Books((overlay(KNOWN, [], skus, TODAY),)).of("gcp").prices.disks
 
 
-def test_a_disk_is_priced_anew_if_every_part_of_it_is_told():
+def test_a_disk_or_a_type_without_a_price_is_priced_anew_if_every_part_of_it_is_told():
     assert disks_of(sku("SSD backed PD Capacity", 0.18))["pd-ssd"].per_gib == 0.18
     half = sku("Extreme PD Capacity", 0.2)
     assert disks_of(half)["pd-extreme"].per_gib == 0.125
     assert disks_of(half, sku("Extreme PD IOPS", 0.07))["pd-extreme"].per_iops[0].usd == 0.07
-
-
-def test_a_type_without_a_shipped_price_gets_one_where_all_of_it_is_told():
     disks = disks_of(
         sku("Hyperdisk Throughput Capacity in Iowa", 0.005),
         sku("Hyperdisk Throughput Throughput Capacity in Iowa", 0.25),

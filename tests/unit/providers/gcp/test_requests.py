@@ -10,7 +10,7 @@ import pytest
 from emulators.gcp.discovery import Method, match, methods
 from emulators.gcp.labels import checked
 from emulators.gcp.schema import body_problems, request_problems
-from tests.rigs.golden import PLACE, Golden
+from tests.rigs.golden import PLACE
 
 from diskbench.model.options import RentSpec
 from diskbench.model.rental import Claim
@@ -103,17 +103,14 @@ def method(name: str) -> Method:
 
 
 @pytest.mark.parametrize("name", CASES)
-def test_a_request_is_what_its_file_says(name: str, golden: Golden) -> None:
+def test_a_request_is_what_its_file_says(name, golden):
     golden.check(f"requests/gcp/{name}.json", json.dumps(CASES[name][2], indent=2))
-
-
-def test_no_file_is_left_of_a_request_that_is_gone() -> None:
-    assert {file.stem for file in (PLACE / "requests/gcp").iterdir()} == set(CASES)
+    assert {file.stem for file in (PLACE / "requests/gcp").iterdir()} <= set(CASES), "one is left"
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("name", CASES)
-def test_googles_description_of_the_service_accepts_a_request(name: str) -> None:
+def test_googles_description_of_the_service_accepts_a_request(name):
     collection, verb, request = CASES[name]
     call = f"{collection}.{verb}"
     _, path, query, body = parts_of(call, {"project": "my-project", **request})
@@ -134,7 +131,7 @@ def test_each_call_goes_where_googles_description_of_the_service_has_it() -> Non
 
 @pytest.mark.slow
 @pytest.mark.parametrize("name", CASES)
-def test_the_sdk_has_every_field_of_a_request(name: str) -> None:
+def test_the_sdk_has_every_field_of_a_request(name):
     from google.cloud import compute_v1
 
     collection, verb, request = CASES[name]
@@ -150,7 +147,7 @@ def test_the_sdk_has_every_field_of_a_request(name: str) -> None:
     assert message.from_json(json.dumps({"project": "my-project", **request}))
 
 
-def test_the_request_id_is_the_same_for_the_same_request_and_for_no_other() -> None:
+def test_the_request_id_is_the_same_for_the_same_request_and_for_no_other():
     first = requests.insert_disk(LAUNCH, ZONE, 0)["requestId"]
     assert requests.insert_disk(order(), ZONE, 0)["requestId"] == first
     others = [
@@ -169,13 +166,13 @@ def test_the_request_id_is_the_same_for_the_same_request_and_for_no_other() -> N
 @pytest.mark.parametrize(
     ("run_s", "seconds"), [(0.0, "30"), (29.0, "30"), (7200.2, "7201"), (1e9, "10368000")]
 )
-def test_a_machine_runs_for_as_long_as_google_allows_at_most(run_s: float, seconds: str) -> None:
+def test_a_machine_runs_for_as_long_as_google_allows_at_most(run_s, seconds):
     scheduling = requests.insert_instance(LAUNCH, ZONE, run_s)["instanceResource"]["scheduling"]
     assert scheduling["maxRunDuration"] == {"seconds": seconds}
     assert scheduling["instanceTerminationAction"] == "DELETE"
 
 
-def test_a_machine_asked_for_again_soon_is_the_same_request() -> None:
+def test_a_machine_asked_for_again_soon_is_the_same_request():
     ends = CLAIM.expires_at
     assert run_s(CLAIM, ends - 7000) == run_s(CLAIM, ends - 6950) == 7200
     assert run_s(CLAIM, ends + 5) == 0
@@ -184,14 +181,11 @@ def test_a_machine_asked_for_again_soon_is_the_same_request() -> None:
         assert 0 <= late < GUEST_GRACE_S, "not before the lease ends, and before the guest's timer"
 
 
-def test_labels_are_such_as_google_takes() -> None:
+def test_labels_are_such_as_google_takes_and_a_firewall_rule_says_whose_it_is():
     claim = CLAIM.model_copy(update={"owner": "Jürgen Müller@" + "x" * 80, "version": "0.1.0+dev"})
     found = checked(requests.labels(claim), "labels")
     told = [found[f"diskbench-{name}"] for name in ("lease", "expires", "version")]
     assert told == ["01jlease", "1800000000", "0_1_0_dev"]
-
-
-def test_a_firewall_rule_says_whose_it_is() -> None:
     rule = requests.insert_firewall(LAUNCH)["firewallResource"]
     assert requests.lease_of_rule(rule) == ("01jlease", 1_800_000_000.0)
     assert requests.lease_of_rule({**rule, "name": "somebodys"}) is None

@@ -88,7 +88,7 @@ def _of_each_type_the_ends() -> Iterator[object]:
         yield pytest.param(cloud, name, size, marks=[pytest.mark.slow] if between else [])
 
 
-def test_every_type_with_a_burst_is_run() -> None:
+def test_every_type_with_a_burst_is_run():
     bursting = {
         (cloud, name)
         for cloud in clouds()
@@ -100,15 +100,13 @@ def test_every_type_with_a_burst_is_run() -> None:
 
 @pytest.mark.parametrize("block", BLOCKS, ids=lambda size: f"{size // KIB}k")
 @pytest.mark.parametrize(("cloud", "name", "size"), list(_of_each_type_the_ends()))
-def test_plan_lab_and_verdict_agree(cloud: str, name: str, size: int, block: int) -> None:
+def test_plan_lab_and_verdict_agree(cloud, name, size, block):
     found = limits(cloud, name, size)
     scale = max(1.0, _last_empty_s(_plan(cloud, name, size, 1.0, block)) / BURST_S)
     plan = _plan(cloud, name, size, scale, block)
-    assert plan.expectation is not None
     filled, measured = plan.expectation.steps
     expected = plan.expectation.of(measured)
-    assert expected is not None
-    limit_path = _limit_path(plan)
+    limit_path = limit_path_of(plan, SHIPPED)
     lab = _lab(plan, found, scale)
     lab.hold_credit(on=False)
     fill_s = len(lab.run(MIB, bytes_moved=FILLED)) or 1
@@ -143,13 +141,11 @@ def test_plan_lab_and_verdict_agree(cloud: str, name: str, size: int, block: int
     assert first.kind == "burst"
     assert first.limiter.name == expected.begin.limited_by
     assert first.ratio == pytest.approx(1.0, abs=0.06)
-    assert expected.lasts_s is not None
     assert first.end_s == pytest.approx(expected.lasts_s, abs=2.0)
 
     # What is reckoned afterwards from the rates alone is what the lab has left.
     rates = [Stage(expected.load, 1.0, reached=float(one)) for one in series]
     after = expected_afterwards(limit_path, [*rates, Stage(expected.load, 0.0)])[-1]
-    assert after is not None
     for limit, share in after[1].items():
         gate = next(g for g in limit_path.gates if g.limit == limit and g.capacity)
         # An HDD at its baseline does a few requests a second: whole ones, of a broken rate.
@@ -165,7 +161,7 @@ MACHINES = [
 
 @pytest.mark.slow
 @pytest.mark.parametrize("cloud", ["aws", "azure"])
-def test_every_bucket_of_a_machine_empties_when_the_plan_says(cloud: str) -> None:
+def test_every_bucket_of_a_machine_empties_when_the_plan_says(cloud):
     """No lab has machines of these types; a disk of a machine's gates stands for one."""
     seen = set()
     for at, name in MACHINES:
@@ -189,7 +185,6 @@ def test_every_bucket_of_a_machine_empties_when_the_plan_says(cloud: str) -> Non
         [after] = expected_afterwards(
             path, [Stage(load, 1.0, reached=one) for one in series] + [Stage(load, 0)]
         )[-1:]
-        assert after is not None
         for gate, balance in zip(path.gates, course.left, strict=True):
             if gate.capacity:
                 assert after[1][gate.limit] == pytest.approx(balance / gate.capacity, abs=0.05)
@@ -202,10 +197,8 @@ def _of(path: Way, limit: str) -> Allowance | None:
 
 def _last_empty_s(plan: Plan) -> float:
     """When, under the plan's measured load from full, the last bucket that it uses is empty."""
-    assert plan.expectation is not None
     expected = plan.expectation.of(plan.expectation.steps[1])
-    assert expected is not None
-    course = simulate(_limit_path(plan), [Stage(expected.load)])
+    course = simulate(limit_path_of(plan, SHIPPED), [Stage(expected.load)])
     return max((leg.end_s for leg in course.legs if leg.emptied), default=0.0)
 
 
@@ -226,19 +219,12 @@ def _plan(cloud: str, name: str, size: int, scale: float, block: int) -> Plan:
 
 
 def _lab(plan: Plan, found: DiskLimits, scale: float) -> SimulatedDisk:
-    known = _limit_path(plan).limits
-    assert known is not None
+    known = limit_path_of(plan, SHIPPED).limits
     loop = LoopDevice("loop9", "7:9", Path("/nowhere"))
     (disk,) = ordered(LabDisk("vol", ("/dev/x",), loop, known), scale)
     assert [pool.covers for pool in disk.pools] == [pool.covers for pool in found.pools]
     rule = known.accounting
     return SimulatedDisk(disk, min(rule.max_io_bytes or 512 * KIB, 512 * KIB))
-
-
-def _limit_path(plan: Plan) -> Way:
-    found = limit_path_of(plan, SHIPPED)
-    assert found is not None
-    return found
 
 
 def _key(gate: Gate) -> str:

@@ -32,9 +32,7 @@ def first_time(patched: pytest.MonkeyPatch, name: str, before: Callable[[Path], 
     patched.setattr(Path, name, called)
 
 
-def test_a_mark_that_goes_while_it_is_read_keeps_no_other(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_mark_that_goes_while_it_is_read_keeps_no_other(tmp_path, monkeypatch):
     ours, *others = places(tmp_path, 4)
     for place in (ours, *others):
         claim_address(place)
@@ -43,18 +41,14 @@ def test_a_mark_that_goes_while_it_is_read_keeps_no_other(
     assert list((tmp_path / ADDRESSES).iterdir()) == []
 
 
-def test_a_registry_that_its_last_host_takes_along_is_made_again(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_registry_that_its_last_host_takes_along_is_made_again(tmp_path, monkeypatch):
     [ours] = places(tmp_path, 1)
     first_time(monkeypatch, "symlink_to", lambda link: link.parent.rmdir())
     claim_address(ours)
     assert [str(link.readlink()) for link in (tmp_path / ADDRESSES).iterdir()] == ["lease0"]
 
 
-def test_an_address_that_is_given_up_while_it_is_asked_for_is_taken(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_an_address_that_is_given_up_while_it_is_asked_for_is_taken(tmp_path, monkeypatch):
     [ours] = places(tmp_path, 1)
     taken = tmp_path / ADDRESSES / next(registry.candidates(ours))
     taken.parent.mkdir()
@@ -63,7 +57,7 @@ def test_an_address_that_is_given_up_while_it_is_asked_for_is_taken(
     assert claim_address(ours)[0] == taken.name
 
 
-def test_hosts_that_are_released_at_once_leave_no_registry(tmp_path: Path) -> None:
+def test_hosts_that_are_released_at_once_leave_no_registry(tmp_path):
     for _ in range(20):
         found = places(tmp_path, 8)
         for place in found:
@@ -81,9 +75,7 @@ def test_hosts_that_are_released_at_once_leave_no_registry(tmp_path: Path) -> No
             place.path.rmdir()
 
 
-def test_a_release_of_nothing_removes_what_the_last_one_left(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_release_of_nothing_removes_what_the_last_one_left(tmp_path, monkeypatch):
     monkeypatch.setenv(registry.VARIABLE, str(tmp_path / "lab"))
     (tmp_path / "lab" / ADDRESSES).mkdir(parents=True)
     machines.release("never")

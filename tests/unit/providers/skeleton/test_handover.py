@@ -1,7 +1,8 @@
 """What a cloud gave, against what was asked for; and which of the guest's disks is ours, in each
-cloud: in doubt none is, and nothing is written."""
+cloud: in doubt none is, and nothing is written. How far this machine's clock is from a cloud's."""
 
 from collections.abc import Callable, Sequence
+from datetime import UTC, datetime, timedelta
 from types import SimpleNamespace
 from typing import Any
 
@@ -12,6 +13,7 @@ from diskbench.providers.aws.attach import find_volume
 from diskbench.providers.azure.attach import find_lun
 from diskbench.providers.gcp.attach import find_disk
 from diskbench.providers.guest import GuestDisk
+from diskbench.providers.skeleton.doctor import http_date, skew
 from diskbench.providers.skeleton.handover import AttachedDisk, Machine, differs, reached, refuse
 from diskbench.providers.vsphere.attach import find_disks
 from diskbench.providers.waits import CloudTiming
@@ -51,7 +53,7 @@ def ours(cloud: str, **more: Any) -> GuestDisk:
 
 
 @pytest.mark.parametrize("cloud", CLOUDS)
-def test_our_disk_is_waited_for_and_found(cloud: str) -> None:
+def test_our_disk_is_waited_for_and_found(cloud):
     find = CLOUDS[cloud][1]
     assert find([ROOT], [ROOT]) is None
     found = find([ROOT, ours(cloud)], [ROOT])
@@ -68,16 +70,14 @@ def test_our_disk_is_waited_for_and_found(cloud: str) -> None:
         ([{}, {"node": "/dev/sdc", "number": "8:32"}], [], "/dev/sdb, /dev/sdc in the guest"),
     ],
 )
-def test_a_disk_that_may_be_somebody_elses_is_never_taken(
-    cloud: str, changed: list[dict[str, Any]], seen_before: list[dict[str, Any]], words: str
-) -> None:
+def test_a_disk_that_may_be_somebody_elses_is_never_taken(cloud, changed, seen_before, words):
     shown = [ours(cloud, **one) for one in changed]
     before = [ROOT, *(ours(cloud, **one) for one in seen_before)]
     with pytest.raises(RentalFailed, match=words):
         CLOUDS[cloud][1]([ROOT, *shown], before)
 
 
-def test_a_value_that_is_not_as_asked_is_named_as_it_is_and_as_asked() -> None:
+def test_a_value_that_is_not_as_asked_is_named_as_it_is_and_as_asked():
     found = [*differs("disk a", "size in GiB", 10, 20), *differs("disk a", "type", "x", "x")]
     assert found == ["size in GiB of disk a is 20, but 10 was requested"]
     words = "Sky delivered something other than what was requested: size in GiB"
@@ -107,9 +107,7 @@ class Silent(RigOnlooker):
         (None, "look whether your own group, rules or network"),
     ],
 )
-def test_a_machine_that_never_answers_says_which_network_was_admitted(
-    admitted: str | None, says: str
-) -> None:
+def test_a_machine_that_never_answers_says_which_network_was_admitted(admitted, says):
     timing = CloudTiming(ssh_s=0.0)
     order: Any = SimpleNamespace(
         details=SimpleNamespace(ssh_cidr=admitted), watch=Silent(), timing=timing, bare_metal=False
@@ -119,3 +117,33 @@ def test_a_machine_that_never_answers_says_which_network_was_admitted(
     with pytest.raises(RentalFailed, match="no route to host") as late, reached(order, machine):
         pass
     assert says in late.value.advice
+
+
+NOW = datetime(2026, 11, 21, 12, 0, 0, tzinfo=UTC)
+
+
+def told(off_s: float, took_s: float = 0.2) -> tuple[str, str]:
+    """State and words where our clock is `off_s` ahead of the cloud's."""
+    theirs = (NOW - timedelta(seconds=off_s)).replace(microsecond=0)
+    found = skew("aws", theirs, NOW, NOW + timedelta(seconds=took_s))
+    return found.state, found.told
+
+
+@pytest.mark.parametrize(("off_s", "took_s"), [(0, 0.2), (0.9, 0.2), (-9, 0.2), (-20, 25)])
+def test_some_seconds_are_borne_because_headers_count_whole_ones_and_answers_take_some(
+    off_s, took_s
+):
+    assert told(off_s, took_s)[0] == "ok"
+
+
+def test_half_a_minute_is_a_warning_and_six_minutes_are_a_problem():
+    assert told(31) == ("warning", "30 s ahead of the cloud's")
+    assert told(-31) == ("warning", "31 s behind the cloud's")
+    behind = "360 s behind the cloud's: calls are refused as out of time"
+    assert told(-360) == ("problem", behind)
+
+
+def test_dates_are_read_as_http_writes_them_and_none_is_a_warning():
+    assert http_date("Sat, 21 Nov 2026 12:00:00 GMT") == NOW
+    assert http_date("yesterday") is None
+    assert skew("aws", http_date(None), NOW, NOW).state == "warning"

@@ -10,14 +10,7 @@ from diskbench.errors import AccessDenied, HostUnavailable, ReleaseFailed
 from diskbench.model.rental import Which
 from diskbench.providers.keys import lease_directory
 from diskbench.providers.skeleton import leases
-from diskbench.providers.skeleton.leases import (
-    Failures,
-    Lag,
-    Listed,
-    listed_in_time,
-    noting,
-    release,
-)
+from diskbench.providers.skeleton.leases import Failures, Lag, Listed, noting, release
 from diskbench.providers.waits import CloudTiming
 
 ONE = Which("01jone")
@@ -32,10 +25,10 @@ class Cloud:
 
     def __init__(self, *answers: tuple[str, ...]) -> None:
         self.answers = list(answers)
-        self.asked = 0
+        self.told: list[set[str]] = []
 
-    def list_lease(self, _: Collection[str]) -> Listed:
-        self.asked += 1
+    def list_lease(self, deleted: Collection[str]) -> Listed:
+        self.told.append(set(deleted))
         return of(self.answers.pop(0) if len(self.answers) > 1 else self.answers[0])
 
 
@@ -48,22 +41,26 @@ def keys(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return place
 
 
-def test_what_comes_while_it_is_given_back_goes_in_the_next_round(keys: Path) -> None:
+def test_what_comes_while_it_is_given_back_goes_in_the_next_round(keys):
     taken: list[tuple[str, ...]] = []
-    look = Cloud(("disk a",), ("disk b",), ()).list_lease
-    release(ONE, "here", look, lambda found, _: taken.append(tuple(found.meant)))
+    cloud = Cloud(("disk a",), ("disk b",), ())
+    release(ONE, "here", cloud.list_lease, lambda found, _: taken.append(tuple(found.meant)))
     assert taken == [("disk a",), ("disk b",)]
+    assert cloud.told[:2] == [set(), {"disk a"}], "what was deleted"
     assert not keys.exists(), "the lease's keys go with it"
 
 
-def test_what_never_ends_is_given_up_after_some_rounds_and_named() -> None:
+def test_what_never_ends_is_given_up_after_some_rounds_and_named():
     rounds: list[int] = []
     with pytest.raises(ReleaseFailed, match=r"not given back in here: disk a \(still listed\)"):
         release(ONE, "here", Cloud(("disk a",)).list_lease, lambda *_: rounds.append(1))
     assert len(rounds) == leases.RELEASE_ROUNDS
+    look, late = Cloud(("disk a",)).list_lease, lag(listed_s=0.001)
+    with pytest.raises(ReleaseFailed, match="disk a"):
+        release(ONE, "here", look, lambda *_: None, lag=late)
 
 
-def test_a_failure_ends_the_rounds_and_what_is_left_is_named_with_its_reason(keys: Path) -> None:
+def test_a_failure_ends_the_rounds_and_what_is_left_is_named_with_its_reason(keys):
     rounds: list[int] = []
 
     def give_back(_: Listed, failures: Failures) -> None:
@@ -80,7 +77,7 @@ def test_a_failure_ends_the_rounds_and_what_is_left_is_named_with_its_reason(key
     assert keys.exists(), "they may be needed once more"
 
 
-def test_a_failure_of_what_is_gone_after_all_is_none() -> None:
+def test_a_failure_of_what_is_gone_after_all_is_none():
     def give_back(_: Listed, failures: Failures) -> None:
         failures["disk a"] = "took too long"
 
@@ -91,7 +88,7 @@ def test_a_failure_of_what_is_gone_after_all_is_none() -> None:
     assert failures == {}
 
 
-def test_a_listing_that_fails_keeps_nothing_back() -> None:
+def test_a_listing_or_a_login_that_fails_is_told_with_its_advice():
     def look(_: object) -> Listed:
         raise HostUnavailable("nobody answers", advice="look at the network")
 
@@ -99,18 +96,13 @@ def test_a_listing_that_fails_keeps_nothing_back() -> None:
         release(ONE, "here", look, lambda *_: None)
     assert failed.value.advice == "look at the network; then: diskbench gc 01jone"
     assert failed.value.exit_code == 3
-
-
-def test_whatever_keeps_a_lease_from_being_given_back_is_told_with_its_advice() -> None:
-    with (
-        pytest.raises(ReleaseFailed, match="01jone was not given back: no login") as failed,
-        leases.giving_back("01jone"),
-    ):
+    told = pytest.raises(ReleaseFailed, match="01jone was not given back: no login")
+    with told as failed, leases.giving_back("01jone"):
         raise AccessDenied("no login", advice="log in")
     assert failed.value.advice == "log in; then: diskbench gc 01jone"
 
 
-def test_a_copy_that_a_person_named_leaves_the_leases_keys(keys: Path) -> None:
+def test_a_copy_that_a_person_named_leaves_the_leases_keys(keys):
     release(Which("01jone", copied=["disk x"]), "here", Cloud(()).list_lease, lambda *_: None)
     assert keys.exists()
 
@@ -139,52 +131,22 @@ A, B, AB = ("disk a",), ("disk b",), ("disk a", "disk b")
         pytest.param([()], (), None, None, (), 1, id="a cloud without lag"),
     ],
 )
-def test_a_listing_that_may_be_behind_is_asked_again(
-    answers: list[tuple[str, ...]],
-    deleted: tuple[str, ...],
-    waiting: Lag | None,
-    first: tuple[str, ...] | None,
-    left: tuple[str, ...],
-    asked: int,
-) -> None:
+def test_a_listing_that_may_be_behind_is_asked_again(answers, deleted, waiting, first, left, asked):
     cloud = Cloud(*answers)
     began = None if first is None else of(first)
-    assert tuple(listed_in_time(cloud.list_lease, deleted, waiting, began).meant) == left
-    assert cloud.asked == asked
+    assert tuple(leases.listed_in_time(cloud.list_lease, deleted, waiting, began).meant) == left
+    assert len(cloud.told) == asked
 
 
-def test_a_release_goes_on_when_the_first_listing_was_too_early() -> None:
-    cloud, taken = Cloud((), ("disk a",), ("disk a",), ()), []
+def test_a_release_goes_on_when_the_first_listing_was_too_early():
+    look, taken = Cloud((), ("disk a",), ("disk a",), ()).list_lease, []
     waiting = Lag(QUICK, lambda first: None if first.meant else LONG_S, LONG_S)
-    release(
-        ONE,
-        "here",
-        cloud.list_lease,
-        lambda found, _: taken.append(tuple(found.meant)),
-        lag=waiting,
-    )
+    release(ONE, "here", look, lambda found, _: taken.append(tuple(found.meant)), lag=waiting)
     assert taken == [("disk a",)], "what is still listed is not deleted twice"
 
 
-def test_a_release_asks_how_long_by_the_listing_that_it_began_with() -> None:
+def test_a_release_asks_how_long_by_the_listing_that_it_began_with():
     cloud, began = Cloud(("disk a",), ()), list[tuple[str, ...]]()
     waiting = Lag(QUICK, lambda first: began.append(tuple(first.meant)), LONG_S)
     release(ONE, "here", cloud.list_lease, lambda *_: None, lag=waiting)
     assert began == [("disk a",)]
-
-
-def test_a_look_is_told_what_was_deleted() -> None:
-    told: list[set[str]] = []
-
-    def list_lease(deleted: Collection[str]) -> Listed:
-        told.append(set(deleted))
-        return of(() if deleted else ("disk a",))
-
-    release(ONE, "here", list_lease, lambda *_: None)
-    assert told == [set(), {"disk a"}]
-
-
-def test_what_is_listed_after_all_that_time_is_named() -> None:
-    look, late = Cloud(("disk a",)).list_lease, lag(listed_s=0.001)
-    with pytest.raises(ReleaseFailed, match="disk a"):
-        release(ONE, "here", look, lambda *_: None, lag=late)

@@ -11,7 +11,6 @@ from xml.parsers.expat import ExpatError, ParserCreate
 import pytest
 from pyVmomi import vim, vmodl
 from tests.rigs.error_codes import table
-from tests.rigs.golden import Golden
 
 from diskbench.errors import DiskbenchError
 from diskbench.providers.vsphere.errors import is_missing, of_fault, translate
@@ -76,5 +75,5 @@ def rows() -> Iterator[tuple[str, DiskbenchError]]:
         yield name, translate(raised, ACTION)
 
 
-def test_what_comes_of_each_declared_fault(golden: Golden) -> None:
+def test_what_comes_of_each_declared_fault(golden):
     golden.check("error-codes-vsphere.txt", table(rows()))

@@ -21,7 +21,7 @@ def offered(
     return rental(RentSpec(size_gib=20), details, server, "uuid-of-vcenter", promise)
 
 
-def test_the_offer_names_machine_disk_and_place_and_warns_of_nothing_ordinary() -> None:
+def test_the_offer_names_machine_disk_and_place_and_warns_of_nothing_ordinary():
     assert offered(resolved()).warnings == ()
     found = offered(resolved(requested=requested(iops_limit=3000)))
     assert found.offer == (
@@ -35,13 +35,10 @@ def test_the_offer_names_machine_disk_and_place_and_warns_of_nothing_ordinary() 
     assert "2 × 20 GiB policy gold on nvme (VMFS) by pvscsi" in offered(details).offer
 
 
-def test_the_lease_is_found_again_at_this_installation_only() -> None:
+def test_the_lease_is_found_again_at_this_installation_only():
     scope = offered(resolved()).scope
     assert (scope.endpoint, scope.account) == ("https://vcenter.example:443", "uuid-of-vcenter")
     assert (scope.ca_file, scope.insecure) == ("/etc/ca.pem", False)
-
-
-def test_vsphere_promises_nothing_and_the_owner_may() -> None:
     assert offered(resolved()).promise.startswith("none")
     assert "5,000 IOPS" in offered(resolved(), promise=Promise(iops=5000)).promise
 
@@ -56,7 +53,5 @@ def test_vsphere_promises_nothing_and_the_owner_may() -> None:
         (resolved(requested=NVME, template=OLD), SERVER, "11 of old has no NVMe controller"),
     ],
 )
-def test_what_may_spoil_the_result_is_said_before(
-    details: VsphereResolved, server: VsphereServer, told: str
-) -> None:
+def test_what_may_spoil_the_result_is_said_before(details, server, told):
     assert told in " ".join(offered(details, server).warnings)

@@ -13,20 +13,14 @@ def granted(*names: str) -> dict[str, bool]:
     return {name: name in names for name in BOTH}
 
 
-def test_one_object_that_grants_all_is_enough():
+def test_one_object_must_grant_all_and_what_is_missing_on_the_best_of_them_is_named():
     (told,) = judged("datastore", BOTH, [granted(), granted(*BOTH), granted(BOTH[0])])
     assert (told.state, told.told) == ("ok", "datastore: all 2 privileges on 1 of 3")
-
-
-def test_what_is_missing_on_the_best_of_them_is_named_and_halves_on_two_are_not_all():
     (told,) = judged("datastore", BOTH, [granted(), granted(BOTH[0])])
     assert (told.state, told.told) == ("problem", "datastore: Datastore.Browse is missing")
     assert "--print-policy vsphere" in told.advice
     assert judged("datastore", BOTH, [granted(BOTH[0]), granted(BOTH[1])])[0].state == "problem"
     assert judged("datastore", BOTH, [])[0].state == "problem"
-
-
-def test_storage_policies_that_may_not_be_seen_are_a_warning():
     (told,) = judged("vCenter", ("StorageProfile.View",), [{"StorageProfile.View": False}])
     assert told.state == "warning"
     assert "--storage-policy needs" in told.told

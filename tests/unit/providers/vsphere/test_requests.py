@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from pyVmomi import vim
 from pyVmomi.VmomiJSONEncoder import VmomiJSONEncoder
-from tests.rigs.golden import PLACE, Golden
+from tests.rigs.golden import PLACE
 from tests.unit.providers.vsphere.made import requested, resolved
 
 from diskbench.errors import InvalidValue
@@ -72,21 +72,18 @@ def _set(found: Any) -> Any:
 
 
 @pytest.mark.parametrize("name", CASES)
-def test_a_request_is_what_its_file_says(name: str, golden: Golden) -> None:
+def test_a_request_is_what_its_file_says(name, golden):
     golden.check(f"requests/vsphere/{name}.json", as_text(CASES[name]))
-
-
-def test_no_file_is_left_of_a_request_that_is_gone() -> None:
-    assert {file.stem for file in (PLACE / "requests/vsphere").iterdir()} == set(CASES)
+    assert {file.stem for file in (PLACE / "requests/vsphere").iterdir()} <= set(CASES), (
+        "one is left"
+    )
 
 
 @pytest.mark.parametrize(
     ("provisioning", "thin", "scrubbed"),
     [("thin", True, False), ("lazy-zeroed", False, False), ("eager-zeroed", False, True)],
 )
-def test_provisioning_is_two_words_of_the_backing(
-    provisioning: str, thin: bool, scrubbed: bool
-) -> None:
+def test_provisioning_is_two_words_of_the_backing(provisioning, thin, scrubbed):
     details = resolved(requested=requested(provisioning=provisioning))
     (change,) = requests.add_disks(details, 1001, DATASTORE, []).deviceChange
     backing = change.device.backing
@@ -94,11 +91,18 @@ def test_provisioning_is_two_words_of_the_backing(
     assert change.device.capacityInBytes == 20 * GIB
 
 
-def test_a_policy_says_itself_how_the_disk_is_made() -> None:
+def test_a_policy_says_itself_how_the_disk_is_made_and_our_controller_needs_a_free_bus():
     details = resolved(requested=requested(provisioning=None), policy=GOLD)
     (change,) = requests.add_disks(details, 1001, DATASTORE, []).deviceChange
     assert change.device.backing.thinProvisioned is None
     assert change.profile[0].profileId == GOLD.id
+    full = Template(id="vm-70", name="debian-12", buses=(0, 1, 2, 3))
+    with pytest.raises(InvalidValue, match="none is free"):
+        requests.bus_number(resolved(template=full))
+    device, details = vim.vm.device, resolved()  # the template has bus 0
+    assert requests.is_ours(device.ParaVirtualSCSIController(busNumber=1), details)
+    assert not requests.is_ours(device.ParaVirtualSCSIController(busNumber=0), details)
+    assert not requests.is_ours(device.VirtualLsiLogicSASController(busNumber=1), details)
 
 
 @pytest.mark.parametrize(
@@ -110,22 +114,10 @@ def test_a_policy_says_itself_how_the_disk_is_made() -> None:
         ("nvme", {"nvme_buses": (0,)}, 1),
     ],
 )
-def test_the_controller_of_our_own_is_beside_the_templates(
-    controller: str, template: dict[str, Any], bus: int
-) -> None:
+def test_the_controller_of_our_own_is_beside_the_templates(controller, template, bus):
     own = Template(id="vm-70", name="debian-12", **template)
     details = resolved(requested=requested(controller=controller), template=own)
     assert requests.bus_number(details) == bus
-
-
-def test_our_controller_is_known_by_kind_and_bus_and_needs_a_free_one() -> None:
-    full = Template(id="vm-70", name="debian-12", buses=(0, 1, 2, 3))
-    with pytest.raises(InvalidValue, match="none is free"):
-        requests.bus_number(resolved(template=full))
-    device, details = vim.vm.device, resolved()  # the template has bus 0
-    assert requests.is_ours(device.ParaVirtualSCSIController(busNumber=1), details)
-    assert not requests.is_ours(device.ParaVirtualSCSIController(busNumber=0), details)
-    assert not requests.is_ours(device.VirtualLsiLogicSASController(busNumber=1), details)
 
 
 @given(st.text())

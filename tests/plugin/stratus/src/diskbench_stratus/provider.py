@@ -13,17 +13,8 @@ from diskbench.model.rental import Acquired, Claim, DiskSpec, Found, LeaseEnd, R
 from diskbench.model.spec import Cell
 from diskbench.ports import Host, RentWatch
 from diskbench.providers.asked import check_own
+from diskbench.providers.skeleton import leases
 from diskbench.providers.skeleton.doctor import DryRun, nobody, rehearsed
-from diskbench.providers.skeleton.leases import (
-    Failures,
-    Listed,
-    Tagged,
-    by_lease,
-    giving_back,
-    noting,
-    parted,
-    release,
-)
 from diskbench.providers.skeleton.provision import in_first_with_capacity, zones_from
 from diskbench.units import GIB
 from diskbench_stratus.client import Client
@@ -134,25 +125,25 @@ class StratusProvider:
     ) -> None:
         client, which = Client(), Which(lease_id, made, copied)
 
-        def list_lease(_deleted: Collection[str]) -> Listed:
+        def list_lease(_deleted: Collection[str]) -> leases.Listed:
             carrying = {
                 _told(name): (name, tags) for name, tags in _of_lease(client, lease_id, named=False)
             }
-            return parted(carrying, lambda told, one: which.takes(one[0], told))
+            return leases.parted(carrying, lambda told, one: which.takes(one[0], told))
 
-        def give_back(found: Listed, failures: Failures) -> None:
+        def give_back(found: leases.Listed, failures: leases.Failures) -> None:
             for name, tags in sorted(found.meant.values(), key=lambda one: -_order(one[0])):
-                with noting(failures, _told(name), lambda _: False):
+                with leases.noting(failures, _told(name), lambda _: False):
                     client.delete(name, str(tags.get("zone")))
 
-        with giving_back(lease_id):
-            release(which, f"{scope.region}", list_lease, give_back)
+        with leases.giving_back(lease_id):
+            leases.release(which, f"{scope.region}", list_lease, give_back)
 
     def found(self, scope: Scope) -> Sequence[Found]:
-        return by_lease(
+        return leases.by_lease(
             scope,
             (
-                Tagged(
+                leases.Tagged(
                     lease_id=str(tags["lease"]),
                     told=_told(name),
                     name=name,

@@ -8,7 +8,7 @@ from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
 
 import pytest
 from playwright.sync_api import expect
-from tests.browser.watched import Watched, overflowing, serious_violations
+from tests.browser.watched import Watched, hard_to_read, overflowing, serious_violations
 from tests.rigs.replicates import measured
 
 from diskbench.cli import main
@@ -225,6 +225,7 @@ def test_nothing_is_seriously_wrong_for_who_cannot_see_or_point(look, site, widt
         page = look(name, width=width, dark=dark)
         assert serious_violations(page) == [], name
         assert overflowing(page) == 0, name
+        assert hard_to_read(page) == [], name
 
 
 def test_paper_shows_the_figures_without_the_controls(look, site):

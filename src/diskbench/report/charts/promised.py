@@ -99,7 +99,7 @@ def _drawing(lanes: Lanes, metric: str, domain: Sequence[float], *, log: bool) -
         # In a separate column, so that no mark is below the text.
         layer("text", words, {"y": y}, align="left", color=INK, x=WIDTH + 10),
     ]  # fmt: skip
-    return layered(layers, WIDTH, ROW * len(lanes))
+    return layered(layers, WIDTH, measure.row_height(lanes, ROW) * len(lanes))
 
 
 def _row(point: ChartPoint, name: str) -> Row:

@@ -100,7 +100,7 @@ def _figure(
     shown, (kind, title, shows) = _named(spread), words
     legend = {
         "title": None,
-        "columns": 1 if measure.label_room(shown) > WIDTH / 2 else 2,
+        "columns": 1 if measure.text_room(max(map(len, shown))) > WIDTH / 2 else 2,
         "labelLimit": 0,
         "symbolStrokeWidth": 0,
         "columnPadding": 24,

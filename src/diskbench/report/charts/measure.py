@@ -75,7 +75,8 @@ def bare_labels(names: Iterable[str], shown: Callable[[str], str] = str) -> Spec
     """An axis of labels without a line or ticks, with room for the longest of the `names` as they
     are `shown`. Vega writes the second line of a label below the place of the first."""
     texts = {name: label_lines(shown(name)) for name in names}
-    text = f"({json.dumps(texts)})[datum.value]"
+    # As in the rows: a character that is made visible there is made so here.
+    text = f"({json.dumps(texts, ensure_ascii=False)})[datum.value]"
     axis = {"title": None, "labelLimit": 0, "labelPadding": 8, "labelExpr": text}
     if counts := {len(lines) for lines in texts.values()} - {1}:
         raised = [

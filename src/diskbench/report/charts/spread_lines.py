@@ -58,7 +58,7 @@ def cdf_chart(spread: Sequence[Distribution]) -> ChartFigure:
     share = {"format": "%", "values": [0, 0.25, 0.5, 0.75, 1], "title": None, "minExtent": 34}
     domain = measure.log_domain(row["ns"] for row in lines)
     at = {
-        "x": measure.value_axis("ns", "lat_ns", domain, log=True, title=None),
+        "x": measure.value_axis("ns", "lat_ns", domain, log=True, title=None, labelPadding=7),
         "y": measure.amount("share", scale={"domain": [0, 1]}, axis=share),
     }
     marks = [mark for mark in _marks(shown) if mark["share"] < 0.9999]

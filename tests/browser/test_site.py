@@ -186,7 +186,7 @@ def test_a_change_of_level_is_told_where_it_was_and_what_changed_with_it(look, s
     page = look(of(site, "gp3"))
     (changed,) = page.locator("ul.changes li").filter(has_text="IOPS:").all()
     assert "worse since" in changed.inner_text()
-    assert "seen 4 times" in changed.inner_text()
+    assert "measured 4 times since" in changed.inner_text()
     assert "kernel 6.1.0, 6.5.0 → 6.5.0" in changed.inner_text()
     facts = page.locator("ol.facts li").all_inner_texts()
     assert [one.partition(": ")[2] for one in facts] == ["kernel 6.1.0 → 6.5.0"]

@@ -120,7 +120,8 @@ def subtitle(points: Sequence[ChartPoint], unit: str) -> str:
     if any(point.doubt for point in points):
         words.append("hollow: doubted")
     marks = dict.fromkeys(mark for point in points for mark in point.marks)
-    return "; ".join([*words, *([f"yours: {', '.join(marks)}"] if marks else [])])
+    yours = "yours: " if any(point.source == "published" for point in points) else ""
+    return "; ".join([*words, *([f"{yours}{', '.join(marks)}"] if marks else [])])
 
 
 def sample_words(points: Sequence[ChartPoint]) -> str:

@@ -112,9 +112,7 @@ def _apart(report: Report) -> str:
     # Cached figures say nothing about a disk; they are used only if there are no others.
     trusted = {step: [one for one in of if one[1].trust != "no"] for step, of in steps.items()}
     known = trusted if any(trusted.values()) else steps
-    if not known:
-        return ""
-    (step, _), lasting = max(known.items(), key=lambda item: _decides(*item))
+    (step, _), lasting = max(known.items(), key=_decides, default=(("", False), []))
     if not lasting:
         return ""
     if len(lasting) == 1 < len(report.groups):
@@ -142,12 +140,10 @@ def _apart(report: Report) -> str:
     return f"In {step} the fastest, {high.name}, reached {fast}: {slowest}"
 
 
-def _decides(
-    of: tuple[str, bool], rows: Sequence[tuple[Group, ResultRow]]
-) -> tuple[int, bool, bool]:
+def _decides(of: tuple[tuple[str, bool], list[tuple[Group, ResultRow]]]) -> tuple[int, bool, bool]:
     """Which step tells most about several disks: the one that most of them have; of these IOPS
     before throughput, and what lasts before a burst."""
-    _, large = of
+    (_, large), rows = of
     return len(rows), not large, not any(row.burst for _, row in rows)
 
 

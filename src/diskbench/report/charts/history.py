@@ -37,12 +37,8 @@ def history_chart(
     colour = OF_DIRECTION[track.history.direction]
     # Beside the rule, where the new level is not: above after a fall, below after a rise.
     changed = [
-        {
-            "at": change.at,
-            "text": change_text(change.change),
-            "y": 20 if change.change < 0 else HEIGHT - 6,
-        }
-        for change in track.history.changes
+        {"at": of.at, "text": change_text(of.change), "y": 20 if of.change < 0 else HEIGHT - 6}
+        for of in track.history.changes
     ]
     x, y = _axes(track)
     value = {"x": x, "y": y}

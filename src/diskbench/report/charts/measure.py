@@ -13,6 +13,7 @@ from typing import Any
 from diskbench.report.assemble.phases import clock
 from diskbench.report.assemble.words import bare_text, figure_text
 from diskbench.units import format_usd
+from diskbench.visible import visible
 
 Spec = dict[str, Any]
 """A Vega-Lite document, or a part of one."""
@@ -74,10 +75,10 @@ def named(field: str, **more: object) -> Spec:
 def bare_labels(names: Iterable[str], shown: Callable[[str], str] = str) -> Spec:
     """An axis of labels without a line or ticks, with room for the longest of the `names` as they
     are `shown`. Vega writes the second line of a label below the place of the first."""
-    texts = {name: label_lines(shown(name)) for name in names}
     # As in the rows: a character that is made visible there is made so here.
+    texts = {visible(name): label_lines(visible(shown(name))) for name in names}
     text = f"({json.dumps(texts, ensure_ascii=False)})[datum.value]"
-    axis = {"title": None, "labelLimit": 0, "labelPadding": 8, "labelExpr": text}
+    axis: Spec = {"title": None, "labelLimit": 0, "labelPadding": 8, "labelExpr": text}
     if counts := {len(lines) for lines in texts.values()} - {1}:
         raised = [
             {"test": f"length({text}) === {n}", "value": -_LINE_PX * (n - 1) / 2} for n in counts

@@ -1,7 +1,7 @@
 """Charts of posts as pages: in the dark, on a phone, by keyboard, without a script."""
 
 import pytest
-from tests.browser.watched import overflowing, serious_violations
+from tests.browser.watched import hard_to_read, overflowing, serious_violations
 
 from diskbench.cli.main import main
 from diskbench.report.published.draw import POST_CHARTS
@@ -29,5 +29,6 @@ def test_every_kind_of_chart_is_readable_everywhere(opened, chart_page, kind, wi
     chart = KINDS[kind]
     page = opened(chart_page(chart.post, chart.name), width=width, dark=dark)
     assert overflowing(page) == 0
+    assert hard_to_read(page) == []
     assert serious_violations(page) == []
     assert page.locator("figure .drawing:visible [role=graphics-symbol][aria-label]").count()

@@ -5,7 +5,7 @@ import re
 import pytest
 from playwright.sync_api import Locator, expect
 from tests.browser.stored import EVIL
-from tests.browser.watched import overflowing, printed, serious_violations, shot
+from tests.browser.watched import hard_to_read, overflowing, printed, serious_violations, shot
 from tests.rigs.plans import RUN_IDS
 
 # Scrolls, and waits until whoever listens for it has heard of it.
@@ -48,6 +48,7 @@ def test_a_stranger_reads_what_was_bought_what_it_gave_and_why_it_slowed_down(op
 def test_a_report_is_readable_everywhere_and_for_everybody(opened, request, name, width, dark):
     page = opened(request.getfixturevalue(name), width=width, dark=dark)
     assert overflowing(page) == 0
+    assert hard_to_read(page) == []
     drawings = page.locator("figure .drawing")
     assert drawings.count()
     for drawing in drawings.all():

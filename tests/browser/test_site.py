@@ -8,7 +8,7 @@ from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
 
 import pytest
 from playwright.sync_api import expect
-from tests.browser.watched import Watched, overflowing, serious_violations
+from tests.browser.watched import Watched, hard_to_read, overflowing, serious_violations
 from tests.rigs.replicates import measured
 
 from diskbench.cli import main
@@ -186,7 +186,7 @@ def test_a_change_of_level_is_told_where_it_was_and_what_changed_with_it(look, s
     page = look(of(site, "gp3"))
     (changed,) = page.locator("ul.changes li").filter(has_text="IOPS:").all()
     assert "worse since" in changed.inner_text()
-    assert "seen 4 times" in changed.inner_text()
+    assert "measured 4 times since" in changed.inner_text()
     assert "kernel 6.1.0, 6.5.0 → 6.5.0" in changed.inner_text()
     facts = page.locator("ol.facts li").all_inner_texts()
     assert [one.partition(": ")[2] for one in facts] == ["kernel 6.1.0 → 6.5.0"]
@@ -225,6 +225,7 @@ def test_nothing_is_seriously_wrong_for_who_cannot_see_or_point(look, site, widt
         page = look(name, width=width, dark=dark)
         assert serious_violations(page) == [], name
         assert overflowing(page) == 0, name
+        assert hard_to_read(page) == [], name
 
 
 def test_paper_shows_the_figures_without_the_controls(look, site):

@@ -68,3 +68,31 @@ def overflowing(page: Page) -> int:
     return int(
         page.evaluate("document.documentElement.scrollWidth - document.documentElement.clientWidth")
     )
+
+
+LEAST_PX = 10
+"""Letters of this height are readable on a phone. Our choice."""
+HARD_TO_READ = """least => [...document.querySelectorAll('.drawing:has(svg)')].flatMap(drawing => {
+  const svg = drawing.querySelector('svg'), shown = svg.getBoundingClientRect();
+  if (!shown.width) return [];
+  const scale = shown.width / svg.viewBox.baseVal.width, box = drawing.getBoundingClientRect();
+  const right = Math.max(box.left + drawing.scrollWidth, box.right) + 1;
+  const texts = [...svg.querySelectorAll('text')]
+    .filter(one => one.textContent.replace(/[\\u2800\\s]/g, ''))
+    .map(one => ({ words: one.textContent, at: one.getBoundingClientRect(),
+                   px: parseFloat(getComputedStyle(one).fontSize) * scale }));
+  const over = (a, b) => Math.min(a.right, b.right) - Math.max(a.left, b.left) > 1
+    && Math.min(a.bottom, b.bottom) - Math.max(a.top, b.top) > 3;
+  return texts.flatMap((one, place) => [
+    ...(one.px < least ? [`small: ${one.words}`] : []),
+    ...(one.at.right > right || one.at.left < box.left - 1 ? [`cut: ${one.words}`] : []),
+    ...texts.slice(place + 1).filter(other => over(one.at, other.at))
+      .map(other => `covered: ${one.words} / ${other.words}`),
+  ]);
+})"""
+
+
+def hard_to_read(page: Page) -> list[str]:
+    """The texts of drawings that are too small, cut off, or lie over each other."""
+    found: list[str] = page.evaluate(HARD_TO_READ, LEAST_PX - 0.05)
+    return found

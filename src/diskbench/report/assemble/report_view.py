@@ -100,17 +100,19 @@ def many_sentences(report: Report) -> tuple[str, str]:
 
 
 def _apart(report: Report) -> str:
-    steps: dict[str, list[tuple[Group, ResultRow]]] = {}
+    # IOPS of small blocks and MB/s of large ones cannot be compared.
+    steps: dict[tuple[str, bool], list[tuple[Group, ResultRow]]] = {}
     for group in report.groups:
         # The level of a step that most runs stand for, which is the level they ended on.
         most_runs = sorted(group.rows, key=lambda row: row.stands)
         for step, row in {row.step: row for row in most_runs}.items():
             if row.rate:
-                steps.setdefault(step, []).append((group, row))
+                large = in_large_blocks(row.rate, row.bytes_per_s)
+                steps.setdefault((step, large), []).append((group, row))
     # Cached figures say nothing about a disk; they are used only if there are no others.
     trusted = {step: [one for one in of if one[1].trust != "no"] for step, of in steps.items()}
     known = trusted if any(trusted.values()) else steps
-    step, lasting = max(known.items(), key=lambda item: _decides(item[1]), default=("", []))
+    (step, _), lasting = max(known.items(), key=_decides, default=(("", False), []))
     if not lasting:
         return ""
     if len(lasting) == 1 < len(report.groups):
@@ -138,10 +140,10 @@ def _apart(report: Report) -> str:
     return f"In {step} the fastest, {high.name}, reached {fast}: {slowest}"
 
 
-def _decides(rows: Sequence[tuple[Group, ResultRow]]) -> tuple[int, bool, bool]:
+def _decides(of: tuple[tuple[str, bool], list[tuple[Group, ResultRow]]]) -> tuple[int, bool, bool]:
     """Which step tells most about several disks: the one that most of them have; of these IOPS
     before throughput, and what lasts before a burst."""
-    large = any(in_large_blocks(row.rate, row.bytes_per_s) for _, row in rows)
+    (_, large), rows = of
     return len(rows), not large, not any(row.burst for _, row in rows)
 
 

@@ -50,7 +50,6 @@
   };
   for (const drawing of document.querySelectorAll(".drawing")) {
     if (!marksOf(drawing).length) continue;
-    drawing.tabIndex = 0;
     drawing.addEventListener("keydown", (event) => {
       const marks = marksOf(drawing);
       const at = marks.indexOf(document.activeElement);

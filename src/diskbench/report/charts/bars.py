@@ -102,7 +102,7 @@ def _panel(
         layers += dots(own, at("value"), size=85, color=INK, opacity=0.9)
     layers += brackets(lanes, at)
     layers.append(layer("text", words, at("at"), align="left", dx=8, color=INK))
-    return layered(layers, width, ROW * len(lanes), **more)
+    return layered(layers, width, measure.row_height(lanes, ROW) * len(lanes), **more)
 
 
 def _suits_log(values: Sequence[float]) -> bool:

@@ -17,12 +17,14 @@ WRAP = 84
 """Characters per line of a picture's subtitle."""
 _ROUND = ("right", "left", "top", "bottom", "top-right", "bottom-right", "top-left", "bottom-left")
 PLACES = {
-    "placed-inside": ("[width, height]", _ROUND),
-    "placed-beside": ("[1.25 * width, height]", _ROUND),
+    "placed-inside": ("[width, height]", (*_ROUND, *_ROUND[4:])),
+    "placed-beside": ("[1.25 * width, height]", (*_ROUND, *_ROUND[4:])),
     "placed-after": ("[1.5 * width, height + 20]", ("right", "top-right")),
     "placed-below": ("[1.25 * width, height]", ("bottom-right", "right", "top-right", "bottom")),
 }
-"""Styles of texts that Vega places at their rows: the room that it has, and what it tries there."""
+"""Styles of texts that Vega places at their rows: the room that it has, and what it tries there,
+the corners at last twice as far away (_OFFSETS)."""
+_OFFSETS = [8] * len(_ROUND) + [16]
 _QUIET = {
     "labelColor": MUTED, "labelFontSize": 11, "titleColor": MUTED, "titleFontWeight": "normal",
 }  # fmt: skip
@@ -98,9 +100,14 @@ def picture(figure: ChartFigure, kind: str, *, log: bool | None = None) -> bytes
 
 def titled(title: str, subtitle: str, *, wrap: int = WRAP, **style: object) -> Spec:
     """The title of a drawing above its wrapped subtitle, at the left edge of all that is drawn."""
-    lines = textwrap.wrap(subtitle, wrap, break_on_hyphens=False) or [""]
+    lines = textwrap.wrap(unbroken(subtitle), wrap, break_on_hyphens=False) or [""]
     words = {"text": title, "subtitle": lines, "anchor": "start", "frame": "bounds"}
     return {"title": words | style}
+
+
+def unbroken(text: str) -> str:
+    """The text, in which no line ends inside of `n = 3`."""
+    return text.replace("n = ", "n\u00a0=\u00a0")
 
 
 def drawn_as(drawing: Spec, kind: str) -> bytes:
@@ -151,7 +158,12 @@ def compiled(document: Spec) -> Spec:
     for mark in _marks(vega):
         for style in PLACES.keys() & set(mark.get("style", ())):
             size, anchors = PLACES[style]
-            label = {"type": "label", "anchor": anchors, "offset": [8], "size": {"signal": size}}
+            label = {
+                "type": "label",
+                "anchor": anchors,
+                "offset": _OFFSETS,
+                "size": {"signal": size},
+            }
             mark["transform"] = [label]
             for axis in ("x", "y"):
                 mark["encode"]["update"][axis]["offset"] = {"field": f"d{axis}"}

@@ -77,9 +77,8 @@ def overview_chart(
     x = measure.time_axis(max(band.seconds for band in bands), "start")
     y = measure.amount(
         "top",
-        title="run",
         scale={"domain": [0.5, len(bands) + 0.5], "reverse": True, "nice": False},
-        axis={"format": ",d", "tickCount": min(len(bands), 11), "grid": False, "minExtent": 34},
+        axis=measure.run_axis(len(bands), minExtent=34),
     )
     tall = {"x": x, "y": y, "y2": {"field": "low"}}
     cell = tall | {"x2": {"field": "end"}}
@@ -102,11 +101,11 @@ def overview_chart(
     ]
     unit = measure.title(metric)
     shown = f"mean {unit} of each {width} s" if width > 1 else f"{unit} of each second"
-    shown += "; upright tick: a stall" if stalls else ""
+    shown += ", one row per run, oldest on top" + ("; upright tick: a stall" if stalls else "")
     counted = f"n = {len(bands):,} runs; no interval (n = 1 run each)"
     return ChartFigure(
         title=f"{bands[0].step}: all runs second by second",
-        subtitle=f"{shown}, one row per run, oldest on top; {counted}",
+        subtitle=f"{shown}; {counted}",
         drawing=lambda _: layered(layers, measure.TIME_WIDTH, height),
         id=name,
         alt=_bands_in_words(bands),

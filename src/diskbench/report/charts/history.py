@@ -35,8 +35,10 @@ def history_chart(
     `value` `at` a time, its `description` and the page that it links to (`href`). `facts` are times
     `at` which facts changed, with the number (`text`) that explains them beside the chart."""
     colour = OF_DIRECTION[track.history.direction]
+    # Beside the rule, where the new level is not: above after a fall, below after a rise.
     changed = [
-        {"at": change.at, "text": change_text(change.change)} for change in track.history.changes
+        {"at": of.at, "text": change_text(of.change), "y": 20 if of.change < 0 else HEIGHT - 6}
+        for of in track.history.changes
     ]
     x, y = _axes(track)
     value = {"x": x, "y": y}
@@ -46,14 +48,14 @@ def history_chart(
     layers = [
         layer("rect", band, to | {"y2": {"field": "high"}}, color=BAND),
         layer("rule", facts, {"x": x}, color=MUTED, strokeDash=[2, 3]),
-        layer("text", facts, {"x": x}, color=MUTED, align="left", dx=3, dy=8, y=0),
+        layer("text", facts, {"x": x}, color=MUTED, y=-5),
         layer("rule", levels, to, color=INK, strokeWidth=1.5, opacity=0.75),
         described("point", trials, value, filled=True, size=14, opacity=0.45, color=colour),
         layer("line", times, value, color=colour, strokeWidth=1, opacity=0.55),
         described("point", times, value, filled=True, size=34, opacity=1, color=colour),
         layer("rule", changed, {"x": x}, color=ACCENT, strokeWidth=1.5, strokeDash=[5, 3]),
-        layer("text", changed, {"x": x}, color=ACCENT, align="left", dx=4, dy=-6, fontWeight="bold",
-              y=HEIGHT),
+        layer("text", changed, {"x": x, "y": measure.amount("y", scale=None)}, color=ACCENT,
+              align="left", dx=4, fontWeight="bold"),
     ]  # fmt: skip
     return ChartFigure(
         track.name, subtitle, lambda _: layered(layers, WIDTH, HEIGHT), id=id_, alt=alt_text

@@ -44,13 +44,15 @@ def layered(layers: Iterable[Spec], width: int, height: int, **more: object) -> 
     return {"layer": drawn, "width": width, "height": height, **more}
 
 
-def placed(rows: Sequence[Row], encoding: Mapping[str, Spec], where: str) -> Spec:
+def placed(
+    rows: Sequence[Row], encoding: Mapping[str, Spec], where: str, taken: Iterable[Row] = ()
+) -> Spec:
     """The `text` of each dot beside it, of dots with the same text at the first, where Vega finds
-    room for it; else it is left out, and the mark's own text names it."""
+    room for it that is not `taken`; else it is left out, and the mark's own text names it."""
     labels = list({row["text"]: row for row in reversed(rows)}.values())
     around = [row | {"text": "", "dx": dx, "dy": dy} for row in rows for dx, dy in _AROUND]
     texts = [row | {"dx": 0, "dy": 0} for row in reversed(labels)]
-    return layer("text", [*texts, *around], encoding, style=f"placed-{where}", color=INK)
+    return layer("text", [*texts, *around, *taken], encoding, style=f"placed-{where}", color=INK)
 
 
 def dots(rows: Sequence[Row], encoding: Mapping[str, Spec], **mark: object) -> list[Spec]:

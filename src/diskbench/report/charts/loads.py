@@ -29,9 +29,12 @@ def load_chart(curve: LoadCurve) -> ChartFigure:
     """p50 and p99 over the reached IOPS, one point per load, in the order of the loads. Points are
     labelled with their load; saturated ones are hollow."""
     log = measure.wants_log(point.iops for point in curve.points)
-    asked = "share of the capacity that was offered" if curve.offered else "I/Os in flight"
+    asked = "numbers: I/Os in flight"
+    if curve.offered:
+        shares = curve.points[-1].words.endswith("%")
+        asked = "numbers: share of the capacity that was offered" if shares else "names: steps"
     runs = f"median of n = {curve.runs} runs on one disk, no interval"
-    parts = [f"latency (logarithmic) over IOPS reached; numbers: {asked}"]
+    parts = [f"latency (logarithmic) over IOPS reached; {asked}"]
     if any(point.saturated for point in curve.points):
         parts.append("hollow: saturated, more load only adds latency")
     parts.append(runs if curve.runs > 1 else "no interval (n = 1 run)")

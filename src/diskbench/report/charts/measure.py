@@ -6,12 +6,14 @@ in MB/s, µs and ms.
 """
 
 import json
-from collections.abc import Iterable, Mapping, Sequence
+import textwrap
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
 from diskbench.report.assemble.phases import clock
 from diskbench.report.assemble.words import bare_text, figure_text
 from diskbench.units import format_usd
+from diskbench.visible import visible
 
 Spec = dict[str, Any]
 """A Vega-Lite document, or a part of one."""
@@ -21,6 +23,8 @@ the reader's font is unknown and a label must not be cut off."""
 LOG_FROM = 100.0
 """Values that span more than this factor get a logarithmic axis: two decades. Our choice."""
 
+_LABEL, _LINE_PX = 28, 14
+"""The most characters of a line of a label, and its height in pixels. Our choices."""
 LINE: Spec = {"domain": True, "ticks": True}
 """An axis with a line and ticks; others have neither."""
 UTC_LABELS = (
@@ -37,9 +41,19 @@ def wants_log(values: Iterable[float]) -> bool:
     return bool(positive) and max(positive) / min(positive) > LOG_FROM
 
 
-def label_room(names: Iterable[str]) -> int:
-    """The width in pixels of the longest of `names` beside an axis."""
-    return round(CHARACTER_PX * max((len(name) for name in names), default=0)) + 8
+def text_room(characters: int) -> int:
+    """The width of so many characters in pixels."""
+    return round(CHARACTER_PX * characters) + 8
+
+
+def label_lines(name: str) -> list[str]:
+    """The lines of a label beside an axis: a long one would leave no room for what it names."""
+    return textwrap.wrap(name, _LABEL, break_on_hyphens=False) or [""]
+
+
+def row_height(names: Iterable[str], least: int) -> int:
+    """The height of rows in pixels, `least` or more, with room for the labels of all."""
+    return max([least, *(_LINE_PX * len(label_lines(name)) for name in names)])
 
 
 def span(counts: Iterable[int]) -> str:
@@ -58,9 +72,20 @@ def named(field: str, **more: object) -> Spec:
     return {"field": field, "type": "nominal", **more}
 
 
-def bare_labels(names: Sequence[str]) -> Spec:
-    """An axis of labels without a line or ticks, with room for the longest of `names`."""
-    return {"title": None, "labelLimit": 0, "labelPadding": 8, "minExtent": label_room(names)}
+def bare_labels(names: Iterable[str], shown: Callable[[str], str] = str) -> Spec:
+    """An axis of labels without a line or ticks, with room for the longest of the `names` as they
+    are `shown`. Vega writes the second line of a label below the place of the first."""
+    # As in the rows: a character that is made visible there is made so here.
+    texts = {visible(name): label_lines(visible(shown(name))) for name in names}
+    text = f"({json.dumps(texts, ensure_ascii=False)})[datum.value]"
+    axis: Spec = {"title": None, "labelLimit": 0, "labelPadding": 8, "labelExpr": text}
+    if counts := {len(lines) for lines in texts.values()} - {1}:
+        raised = [
+            {"test": f"length({text}) === {n}", "value": -_LINE_PX * (n - 1) / 2} for n in counts
+        ]
+        axis["labelOffset"] = {"condition": raised, "value": 0}
+    longest = max((len(line) for lines in texts.values() for line in lines), default=0)
+    return axis | {"minExtent": text_room(longest)}
 
 
 def panel_title(text: str) -> Spec:
@@ -85,6 +110,7 @@ _STEPS_S = (
     1, 2, 5, 10, 20, 30, 60, 120, 300, 600, 900, 1800, 3600, 7200, 3 * 3600, 6 * 3600, 12 * 3600,
 )  # fmt: skip
 _MOST_TICKS = 6
+_MOST_RUNS = 12
 _IN_SECONDS = 120
 """Up to this length the axis shows seconds; beyond, clock times."""
 
@@ -95,6 +121,14 @@ def ticks(seconds: float) -> list[int]:
     days = day * (int(seconds / day / _MOST_TICKS) + 1)
     step = next((step for step in _STEPS_S if seconds / step <= _MOST_TICKS), days)
     return list(range(0, int(seconds) + 1, step))
+
+
+def run_axis(last: int, **more: object) -> Spec:
+    """An axis of the runs 1 to `last`: the first, and a dozen round numbers at most."""
+    steps = (base * 10**power for power in range(9) for base in (1, 5))
+    step = next(step for step in steps if last / step <= _MOST_RUNS)
+    values = sorted({1, *range(step, last + 1, step)})
+    return {"title": "run", "values": values, "format": ",d", "grid": False, **more}
 
 
 def tick_words(second: int, seconds: float) -> str:

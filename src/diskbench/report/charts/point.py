@@ -120,7 +120,8 @@ def subtitle(points: Sequence[ChartPoint], unit: str) -> str:
     if any(point.doubt for point in points):
         words.append("hollow: doubted")
     marks = dict.fromkeys(mark for point in points for mark in point.marks)
-    return "; ".join([*words, *([f"yours: {', '.join(marks)}"] if marks else [])])
+    yours = "yours: " if any(point.source == "published" for point in points) else ""
+    return "; ".join([*words, *([f"{yours}{', '.join(marks)}"] if marks else [])])
 
 
 def sample_words(points: Sequence[ChartPoint]) -> str:
@@ -217,9 +218,7 @@ def lanes_of(points: Sequence[ChartPoint], *, ranked: bool) -> Lanes:
 def lane_axis(lanes: Mapping[str, object], *, labelled: bool = True) -> Spec:
     """The vertical axis: labels, and `yours` for a row of own runs. Not `labelled`: the same rows
     without labels, because a panel further left has them."""
-    labels = bare_labels([_YOURS if is_own(name) else name for name in lanes]) | {
-        "labelExpr": f"indexof(datum.value, '{OWN_MARK}') < 0 ? datum.value : '{_YOURS}'"
-    }
+    labels = bare_labels(lanes, lambda name: _YOURS if is_own(name) else name)
     return named("row", scale={"domain": list(lanes)}, axis=labels if labelled else None)
 
 

@@ -24,6 +24,8 @@ from diskbench.units import format_usd
 
 WIDTH = 330
 HEIGHT = 260
+_CLEAR = 12
+"""So many pixels apart are the places of a line that no name may cover."""
 _PER = {"iops": (1000.0, "1,000 IOPS"), "bytes_per_s": (1e8, "100 MB/s")}
 
 
@@ -56,12 +58,14 @@ def price_chart(
         colour = {"color": provider_colour(points, legend=True)}
         stretch = at | {"y2": {"field": "high"}}
         line = [] if asked is None else [{"value": asked}]
+        left = {"usd": at["x"]["scale"]["domain"][0], "text": "", "dy": 0}
+        along = [left | row | {"dx": dx} for row in line for dx in range(0, WIDTH, _CLEAR)]
         layers = [
             layer("rule", line, {"y": at["y"]}, color=ACCENT, strokeWidth=1.5),
             *(_bargains(points, at) if log else ()),
             *dots(rows, at | colour, size=85),
             layer("rule", _intervals(points), stretch, color=ACCENT, strokeWidth=2),
-            placed(rows, at, "inside" if log else "beside"),
+            placed(rows, at, "inside" if log else "beside", along),
         ]
         return layered(layers, WIDTH, HEIGHT)
 
@@ -130,7 +134,7 @@ def _bargains(points: Sequence[ChartPoint], at: dict[str, Spec]) -> list[Spec]:
                 {"usd": usd, "value": usd / price * unit, "text": f"${price:,g}", "at": end}
                 for usd, end in ((low, ""), (high, side))
             ]
-    small = {"fontSize": 10, "color": MUTED}
+    small = {"color": MUTED}
     note = [{"text": f"dashed: dollars a month for {words}"}]
     right, top = ([end for end in ends if end["at"] == side] for side in ("right", "top"))
     return [

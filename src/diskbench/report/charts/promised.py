@@ -21,7 +21,7 @@ from diskbench.report.charts.point import (
     subtitle,
 )
 
-WIDTH = 190
+WIDTH = 165
 ROW = 30
 _KEPT = 0.95
 """A promise is kept from this ratio on, in the words of the chart. Our choice."""
@@ -85,6 +85,7 @@ def _drawing(lanes: Lanes, metric: str, domain: Sequence[float], *, log: bool) -
     y = lane_axis(lanes)
     rows = [_row(point, name) for name, of_lane in lanes.items() for point in of_lane]
     words = [{"row": name, "text": _beside_row(of_lane)} for name, of_lane in lanes.items()]
+    longest = max(len(row["text"]) for row in words)
     promised = {"description": measure.named("promise_words")}
     colours = measure.by_name("source", {"published": SERIES[0], "measured": INK})
     at = along(y, metric, domain, log=log)
@@ -96,10 +97,11 @@ def _drawing(lanes: Lanes, metric: str, domain: Sequence[float], *, log: bool) -
               shape="triangle-down", size=46, color=MUTED, filled=True, yOffset=-10),
         *dots(rows, at("value") | {"color": colours}, size=90),
         *brackets(lanes, at),
-        # In a separate column, so that no mark is below the text.
+        # In a separate column, so that no mark is below the text, as wide as the widest font.
         layer("text", words, {"y": y}, align="left", color=INK, x=WIDTH + 10),
+        layer("point", [{}], {}, opacity=0, x=WIDTH + measure.text_room(longest), y=0),
     ]  # fmt: skip
-    return layered(layers, WIDTH, ROW * len(lanes))
+    return layered(layers, WIDTH, measure.row_height(lanes, ROW) * len(lanes))
 
 
 def _row(point: ChartPoint, name: str) -> Row:

@@ -42,10 +42,10 @@ _TRIAL, _TRIALS, _RUNS, _RUN = get_args(Need)
 CHARTS = (
     Chart("runs", "a step run after run, and the run in which it dropped", _TRIAL, by_run),
     Chart("promised", "each step and what was promised", _TRIAL, beside_promise),
-    Chart("iops", "IOPS and throughput of each step", _TRIAL, rates_of_trial),
-    Chart("latency", "median, tail and longest latency of each step", _TRIAL, latency_of_trial),
     Chart("blocks", "IOPS and MB/s over the block size", _TRIAL, blocks),
     Chart("mixed", "p99 of reads for each share of reads and writes offered", _TRIAL, mixed),
+    Chart("iops", "IOPS and throughput of each step", _TRIAL, rates_of_trial),
+    Chart("latency", "median, tail and longest latency of each step", _TRIAL, latency_of_trial),
     Chart("trials", "a step over all trials, by subject", _TRIALS, by_subject),
     Chart("prices", "what disks cost and what they delivered", _TRIALS, by_price),
     Chart("regions", "a step by region", _TRIALS, lambda data: apart(data, "region", "region")),

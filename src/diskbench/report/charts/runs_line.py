@@ -55,9 +55,8 @@ def runs_chart(
     def drawing(log: bool) -> Spec:
         x = measure.amount(
             "run",
-            title="run",
             scale={"domain": [0.5, last + 0.5], "nice": False},
-            axis={**LINE, "format": "d", "grid": False, "tickCount": 8, "tickMinStep": 1},
+            axis=measure.run_axis(last, **LINE),
         )
         drawn: list[Spec] = []
         for panel, of_panel in panels.items():

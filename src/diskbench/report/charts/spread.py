@@ -144,4 +144,4 @@ def _drawing(
         described("point", single, at("value") | aside, filled=True, size=30,
               color=INK, opacity=0.75),
     ]  # fmt: skip
-    return layered(layers, WIDTH, ROW * len(names))
+    return layered(layers, WIDTH, measure.row_height(names, ROW) * len(names))

@@ -58,7 +58,7 @@ def cdf_chart(spread: Sequence[Distribution]) -> ChartFigure:
     share = {"format": "%", "values": [0, 0.25, 0.5, 0.75, 1], "title": None, "minExtent": 34}
     domain = measure.log_domain(row["ns"] for row in lines)
     at = {
-        "x": measure.value_axis("ns", "lat_ns", domain, log=True, title=None),
+        "x": measure.value_axis("ns", "lat_ns", domain, log=True, title=None, labelPadding=7),
         "y": measure.amount("share", scale={"domain": [0, 1]}, axis=share),
     }
     marks = [mark for mark in _marks(shown) if mark["share"] < 0.9999]
@@ -100,7 +100,7 @@ def _figure(
     shown, (kind, title, shows) = _chosen(spread), words
     legend = {
         "title": None,
-        "columns": 1 if measure.label_room(shown) > WIDTH / 2 else 2,
+        "columns": 1 if measure.text_room(max(map(len, shown))) > WIDTH / 2 else 2,
         "labelLimit": 0,
         "symbolStrokeWidth": 0,
         "columnPadding": 24,

@@ -14,7 +14,7 @@ from markupsafe import Markup
 from diskbench.errors import InvalidValue
 from diskbench.extras import missing
 from diskbench.report.assemble.report_view import Report
-from diskbench.report.charts.figure import ChartFigure, in_light, svg
+from diskbench.report.charts.figure import ChartFigure, in_light, svg, unbroken
 from diskbench.report.templates import asset, environment, styled
 
 WIDE_PX = 520
@@ -30,7 +30,8 @@ def drawn(
     from `first`. On paper colours are fixed."""
     charts = []
     for number, one in enumerate(figures, first):
-        figure = one if one.id else replace(one, id=f"chart-{number}")
+        subtitle, id_ = unbroken(one.subtitle), one.id or f"chart-{number}"
+        figure = replace(one, subtitle=subtitle, id=id_)
         drawing = in_light(svg(figure)) if paper else svg(figure)
         found = re.search(r' width="([0-9.]+)"', drawing)
         width = round(float(found[1])) if found else 0

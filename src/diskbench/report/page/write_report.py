@@ -14,6 +14,7 @@ from diskbench.report.charts.summary import summary_picture
 from diskbench.report.page.markdown import escaped, markdown, table
 from diskbench.report.page.page import drawn, page, pdf
 from diskbench.report.templates import asset, environment, styled
+from diskbench.units import counted
 
 Format = Literal["html", "svg", "png", "md", "pdf"]
 FORMATS: tuple[Format, ...] = get_args(Format)
@@ -123,7 +124,7 @@ def _row(point: ChartPoint) -> tuple[str, ...]:
         f"{point.label}{direction if direction not in point.label else ''}",
         with_unit(point.metric, point.value),
         span,
-        "not stated" if point.n is None else f"{point.n} {point.counted}",
+        "not stated" if point.n is None else counted(point.n, point.counted.removesuffix("s")),
         point.where,
         f"yours: {point.runs}" if point.source == "measured" else point.words or "published",
     )

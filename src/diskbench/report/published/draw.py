@@ -157,7 +157,11 @@ def draw(
                     f"no price is known for any disk of {chart.post}",
                     advice="prices of other regions come with `diskbench catalog disks --refresh`",
                 )
-            without = dict.fromkeys(point.label for point in points if point.usd is None)
+            without = dict.fromkeys(
+                f"{point.label} (yours)" if point.source == "measured" else point.label
+                for point in points
+                if point.usd is None
+            )
             prices = _PRICES + (f"; none known of {', '.join(without)}" if without else "")
             return price_chart(priced, name=name, heading=heading, prices_of=prices)
 

@@ -204,6 +204,13 @@ def test_iops_that_last_decide_before_throughput_and_bursts():
     assert many([disk("a", 1)], [disk("b", 2)])[1].startswith("In rand-read-4k the fastest,")
 
 
+def test_a_rate_of_large_blocks_is_not_ranked_with_iops_of_small_ones():
+    rates = [(100.0, 4096), (300.0, 4096), (9.4, 2**20)]
+    of = [judged(rate).model_copy(update={"bytes_per_s": rate * of}) for rate, of in rates]
+    disks = [[trial(trial_id=str(n), verdicts=(verdict(one),))] for n, one in enumerate(of)]
+    assert many(*disks)[1].endswith("reached 300 IOPS: 3 times the slowest, disk 0, with 100 IOPS.")
+
+
 def test_disks_of_one_level_are_not_ranked_and_large_blocks_are_told_in_bytes():
     def many_of(*rates, block):
         of = [judged(rate).model_copy(update={"bytes_per_s": rate * block}) for rate in rates]

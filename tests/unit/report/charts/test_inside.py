@@ -19,7 +19,7 @@ from diskbench.report.charts.course import course_chart, course_latency_chart
 from diskbench.report.charts.figure import picture, svg
 from diskbench.report.charts.heat import bounds_of, latency_map_chart, words_of
 from diskbench.report.charts.loads import load_chart
-from diskbench.report.charts.measure import tick_words, ticks
+from diskbench.report.charts.measure import run_axis, tick_words, ticks
 from diskbench.report.charts.spread_lines import cdf_chart, percentile_chart
 
 pytestmark = pytest.mark.slow
@@ -190,6 +190,14 @@ def test_time_axes_have_a_few_round_marks(seconds):
     assert marks[0] == 0
     assert marks[-1] <= seconds
     assert len({tick_words(mark, seconds) for mark in marks}) == len(marks)
+
+
+@pytest.mark.parametrize(
+    ("runs", "marks"),
+    [(1, [1]), (12, [*range(1, 13)]), (27, [1, 5, 10, 15, 20, 25]), (30, [1, *range(5, 31, 5)])],
+)
+def test_runs_are_counted_from_the_first_in_round_numbers(runs, marks):
+    assert run_axis(runs)["values"] == marks
 
 
 def test_heat_has_no_more_steps_than_colours_and_each_value_one_of_them():

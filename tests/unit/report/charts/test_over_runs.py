@@ -139,7 +139,16 @@ def test_every_mark_carries_its_run_and_leads_to_its_row(log):
     svg = picture(figure, "svg", log=log).decode()
     assert {one.description for one in points} <= set(marks_in(svg))
     assert 'xlink:href="#row-9"' in svg
+    assert ">yours</text>" in svg
     assert "<title>run 01mine" in svg, "any viewer shows it at the pointer"
+
+
+@pytest.mark.slow
+def test_a_long_name_has_lines_that_leave_room_for_what_it_names():
+    named = [point("AWS gp2", 10.0), point("eu-central-1 m7i.2xlarge io2 200 GiB", 5.0)]
+    svg = picture(bars(named), "svg").decode()
+    lines = re.findall(r"<tspan[^>]*>([^<]+)</tspan>", svg)
+    assert lines == ["eu-central-1 m7i.2xlarge io2", "200 GiB"]
 
 
 def test_panels_side_by_side_have_the_same_rows_and_say_what_is_missing():
@@ -257,8 +266,8 @@ def test_points_are_grouped_by_region_and_by_the_hour_in_utc():
     assert list(regions) == sorted(regions)
 
 
-def prices(priced):
-    return price_chart(priced, name="p", heading="Prices", prices_of="2026")
+def prices(priced, **more):
+    return price_chart(priced, name="p", heading="Prices", prices_of="2026", **more)
 
 
 def test_marks_tell_price_and_what_it_buys_and_latency_has_none():
@@ -300,6 +309,15 @@ def test_every_disk_with_room_has_its_label_and_two_trials_of_one_disk_share_it(
     priced = [point(f"disk {n % 3}", 1000.0 * n, usd=10.0 * n) for n in range(1, 7)]
     found = boxes(picture(prices(priced), "svg").decode())
     assert set(found) == {"disk 0", "disk 1", "disk 2"}
+
+
+def test_no_name_lies_over_the_line_of_what_is_asked_for():
+    priced = [point(f"disk {n}", 1000.0 * (1 + n % 2), usd=10.0 * n) for n in range(1, 7)]
+    drawn = picture(prices(priced, asked=1000.0), "svg", log=False).decode()
+    (place,) = re.findall(r'<line transform="translate\([\d.]+,([\d.]+)\)"[^>]*#b3261e', drawn)
+    found = boxes(drawn).values()
+    assert found
+    assert not [one for one in found if one[1] < float(place) < one[3]]
 
 
 def test_own_disks_are_told_apart_only_from_published_ones():

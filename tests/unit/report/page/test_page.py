@@ -81,7 +81,7 @@ def test_every_chart_has_a_title_the_unit_and_n_and_words_for_who_cannot_see_it(
     captions = [part.split("</figcaption>")[0] for part in html.split("<figcaption>")[1:]]
     assert len(captions) == 2
     assert "operations per second" in captions[0]
-    assert "n = 2 runs" in captions[0]
+    assert "n\u00a0=\u00a02 runs" in captions[0]
     assert "time of one operation" in captions[1]
     drawings = [a for _, a in tags(html) if "drawing" in (a.get("class") or "").split()]
     assert all(one["aria-label"] for one in drawings)

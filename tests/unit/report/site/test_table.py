@@ -173,8 +173,8 @@ def test_a_run_is_limited_by_what_limits_the_step_whose_figure_it_shows(state, t
 
 
 def test_parameters_of_a_job_stand_together_with_sizes_in_units():
-    fields = (("size", "20 GiB"), ("set.size", "67108864"), ("set.bs", "4k"), ("job", "5691c8"))
-    assert shown_fields(fields) == [("size", "20 GiB"), ("parameters", "size 64 MiB, bs 4k")]
+    fields = (("size", "20 GiB"), ("set.size", "67108864"), ("set.bs", "4096"), ("job", "5691c8"))
+    assert shown_fields(fields) == [("size", "20 GiB"), ("parameters", "size 64 MiB, bs 4 KiB")]
 
 
 # What a published site leaves out, and the names of its files.

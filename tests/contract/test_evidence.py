@@ -35,14 +35,11 @@ def test_what_is_put_is_got_whole_and_may_be_put_again(store, data):
     assert store.list("runs") == ["runs/a/x"]
 
 
-def test_other_bytes_under_a_taken_key_are_refused(store):
+def test_other_bytes_under_a_taken_key_are_refused_and_a_missing_one_is_a_key_error(store):
     store.put("runs/a/x", b"1")
     with pytest.raises(KeyTaken, match="runs/a/x"):
         store.put("runs/a/x", b"2")
     assert store.get("runs/a/x") == b"1"
-
-
-def test_a_missing_key_is_a_key_error(store):
     with pytest.raises(KeyError):
         store.get("runs/none")
 

@@ -13,58 +13,40 @@ from diskbench.errors import ConnectionLost, HostUnavailable
 pytestmark = pytest.mark.slow  # real sshd
 
 
-def test_a_script_gives_its_output_errors_and_exit_status(host):
+def test_a_script_gives_its_output_errors_and_exit_status_whatever_stands_in_it(host):
     done = host.run("echo out; echo err >&2; exit 3")
     assert (done.exit, done.stdout, done.stderr) == (3, b"out\n", b"err\n")
-
-
-def test_a_script_runs_in_a_posix_shell_whatever_stands_in_it(host):
     text = "a'b\"c\\d$e\n\tf !`g`"
     assert host.run(f"cat <<'END'\n{text}\nEND\n").text == text + "\n"
 
 
-def test_standard_input_reaches_the_script_whole(host):
+def test_standard_input_reaches_the_script_whole_and_need_not_be_read(host):
     data = os.urandom(300_000)
     assert host.run("sha256sum", stdin=data).text.split()[0] == sha256(data).hexdigest()
-
-
-def test_a_script_that_does_not_read_its_input_is_no_error(host):
     assert host.run("exit 0", stdin=b"x" * 5_000_000).exit == 0
 
 
-def test_much_output_on_both_streams_arrives_whole(host):
+def test_much_output_arrives_whole_and_a_script_ended_by_a_signal_has_a_status_above_128(host):
     done = host.run("head -c 4000000 /dev/zero >&2 & head -c 4000000 /dev/zero; wait")
     assert (len(done.stdout), len(done.stderr)) == (4_000_000, 4_000_000)
-
-
-def test_a_script_ended_by_a_signal_has_an_exit_status_above_128(host):
     assert host.run("kill -9 $$").exit > 128
 
 
-def test_a_silent_script_is_given_up_after_its_time(host):
+def test_a_silent_or_talking_script_is_given_up_after_its_time(host):
     host.connect()
     start = time.monotonic()
     with pytest.raises(ConnectionLost):
         host.run("sleep 30", timeout_s=0.5)
     assert time.monotonic() - start < 25, "long before the script would have ended"
     assert host.run("echo again").text == "again\n"
-
-
-def test_a_talking_script_is_given_up_after_its_time_too(host):
     with pytest.raises(ConnectionLost):
         host.run("while :; do echo x; sleep 0.05; done", timeout_s=0.5)
 
 
-def test_a_stream_yields_lines_as_they_come(host):
+def test_a_stream_takes_standard_input_and_yields_lines_as_they_come_also_one_without_an_end(host):
     script = "echo one; read -r _; echo never"  # the input ends at once, so does read
     assert list(host.stream(script)) == [b"one", b"never"]
-
-
-def test_a_stream_keeps_a_last_line_without_an_end(host):
     assert list(host.stream("printf 'a\\nb'")) == [b"a", b"b"]
-
-
-def test_a_stream_takes_standard_input(host):
     assert list(host.stream("cat", stdin=b"x\ny\n")) == [b"x", b"y"]
 
 
@@ -92,13 +74,10 @@ def test_a_stream_yields_a_line_at_once_and_a_second_command_runs_beside_it(host
     assert list(lines) == [b"two"]
 
 
-def test_fetch_copies_output_and_gives_the_exit_status(host):
+def test_fetch_copies_output_gives_the_exit_status_and_gives_up_on_silence(host):
     sink = io.BytesIO()
     assert host.fetch("head -c 3000000 /dev/zero; echo noise >&2; exit 4", sink) == 4
     assert sink.getvalue() == bytes(3_000_000)
-
-
-def test_fetch_gives_up_on_silence(host):
     with pytest.raises(ConnectionLost):
         host.fetch("sleep 30", io.BytesIO(), timeout_s=0.5)
 

@@ -41,7 +41,7 @@ def test_of_two_the_worse_one_is_told_and_of_rounds_the_last_five_count():
     assert middle([3.0, 2.0], worst_is_high=True) == 3.0
     with pytest.raises(ValueError, match="no value"):
         middle([])
-    assert of_rounds([9000, 100, 101, 102, 103, 104]) == 102
+    assert of_rounds([1, 104, 100, 101, 102, 103]) == 102
     assert of_rounds([100, 300]) == 100
 
 

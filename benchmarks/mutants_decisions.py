@@ -19,7 +19,7 @@ MUTANTS = (
         "limit: a file of settings may be one byte too large",
         "    if len(data) > limit:\n",
         "    if len(data) > limit + 1:\n",
-        ("tests/unit/test_files.py",),
+        ("tests/unit/test_quoting.py",),
     ),
     Mutant(
         "owner: a cell is taken whoever has it",
@@ -55,7 +55,7 @@ MUTANTS = (
         "quoting: a formula stays one in CSV",
         "risky = _FORMULA.match(text) and not _NUMBER.fullmatch(text)",
         "risky = False",
-        ("tests/unit/store/test_export.py", "tests/drills/test_injection.py"),
+        ("tests/unit/store/test_frames.py", "tests/drills/test_injection.py"),
     ),
     Mutant(
         "identity: a device with another identity is measured",
@@ -85,7 +85,7 @@ MUTANTS = (
         "method: steady although no rule holds",
         'holds = result.state == "steady" and kind is not None and moves',
         "holds = kind is not None and moves",
-        ("tests/unit/analysis/test_steady.py", "tests/method/test_mr02_steady.py"),
+        ("tests/unit/analysis/test_steady.py", "tests/method/test_mr01_fill.py"),
     ),
     Mutant(
         "method: a trial's figure mixes burst and baseline",
@@ -97,7 +97,7 @@ MUTANTS = (
         "secrets: a directory of ours that others read stays so",
         "if status.st_uid == os.geteuid() and status.st_mode & _OTHERS:",
         "if False:",
-        ("tests/unit/test_files.py",),
+        ("tests/unit/test_quoting.py",),
     ),
     Mutant(
         "owner: the cell of a living process is taken",
@@ -151,7 +151,7 @@ MUTANTS = (
         "limit: several disks are allowed what one is",
         "value and value * count for",
         "value and value for",
-        ("tests/unit/catalog/test_bucket.py", "tests/unit/plan/test_loads.py"),
+        ("tests/unit/catalog/test_lookup.py", "tests/unit/plan/test_loads.py"),
     ),
     Mutant(
         "limit: a cap far from the figure is named",
@@ -175,7 +175,7 @@ MUTANTS = (
         "doubt: a heavy one is not printed under the verdict",
         'if one.weight != "note" and one not in elsewhere',
         "if False",
-        ("tests/unit/report/terminal/test_verdict_text.py",),
+        ("tests/unit/report/terminal/test_compare_text.py",),
     ),
     Mutant(
         "copies: a foreign store counts as the one that the settings name",
@@ -205,6 +205,6 @@ MUTANTS = (
         "secrets: the password of a database is printed",
         "            return _postgres(url)\n",
         "            return url\n",
-        ("tests/unit/store/test_urls.py", "tests/drills/test_urls.py"),
+        ("tests/unit/store/test_evidence.py", "tests/drills/test_urls.py"),
     ),
 )

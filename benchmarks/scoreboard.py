@@ -198,7 +198,7 @@ def page(found):
     lines = [
         "# Scoreboard",
         "",
-        "<!-- try: {parsed: tests/docs/test_evidence.py computes it} -->",
+        "<!-- try: {parsed: tests/docs/test_references.py computes it} -->",
         "The verdict of a storage engineer beside today's verdict of diskbench. Expected verdicts",
         "were written by hand before the rules (`benchmarks/scoreboard_rows`). Rows are published",
         "figures that ship, recorded cases (`tests/cases/limiter`), computed series, trials, and",

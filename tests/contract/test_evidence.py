@@ -28,7 +28,7 @@ def test_what_is_put_is_got_whole_and_may_be_put_again(store):
         assert store.list(f"runs/{name}") == [f"runs/{name}/x"]
 
 
-def test_other_bytes_under_a_taken_key_are_refused(store):
+def test_other_bytes_under_a_taken_key_are_refused_and_a_missing_one_is_a_key_error(store):
     store.put("runs/a/x", b"1")
     with pytest.raises(KeyTaken, match="runs/a/x"):
         store.put("runs/a/x", b"2")

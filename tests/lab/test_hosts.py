@@ -7,7 +7,7 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
-from tests.lab.conftest import Lab, custom, ssh
+from tests.lab.conftest import custom, ssh
 
 from diskbench.errors import HostUnavailable, InvalidValue, TargetRefused, UnknownName
 from diskbench.hosts.device import check_device
@@ -18,7 +18,7 @@ from diskbench.providers.lab.request import LabKeys, LabRequest
 from diskbench.units import GIB
 
 
-def test_a_host_is_made_once_and_found_again(lab: Lab) -> None:
+def test_a_host_is_made_once_and_found_again(lab):
     made = lab.machines.acquire("one", custom())
     boot = ssh(made, "stat -c %Y /run/lab")
     assert lab.machines.acquire("one", custom()) == made
@@ -26,13 +26,13 @@ def test_a_host_is_made_once_and_found_again(lab: Lab) -> None:
     assert made.emulated
 
 
-def test_a_lease_stands_for_one_request_only(lab: Lab) -> None:
+def test_a_lease_stands_for_one_request_only(lab):
     lab.machines.acquire("one", custom())
     with pytest.raises(InvalidValue, match="another request"):
         lab.machines.acquire("one", custom(iops=100))
 
 
-def test_fifty_hosts_start_at_once_and_go_without_a_trace(lab: Lab) -> None:
+def test_fifty_hosts_start_at_once_and_go_without_a_trace(lab):
     with ThreadPoolExecutor(8) as pool:
         hosts = list(pool.map(lambda i: lab.machines.acquire(f"h{i}", custom()), range(50)))
         names = set(pool.map(lambda host: ssh(host, "uname -n"), hosts))
@@ -52,9 +52,7 @@ def test_fifty_hosts_start_at_once_and_go_without_a_trace(lab: Lab) -> None:
         ("vsphere", "custom", "6000C29A-BEEF", ["/dev/sdb", "/dev/disk/by-id/wwn-0x6000c29abeef"]),
     ],
 )  # fmt: skip
-def test_disks_have_their_clouds_names_inside_and_only_there(
-    lab: Lab, style: str, disk: str, volume: str, names: list[str]
-) -> None:
+def test_disks_have_their_clouds_names_inside_and_only_there(lab, style, disk, volume, names):
     spec = DiskSpec(type=disk, size_gib=20)
     request = LabRequest(style=style, disk=spec, volumes=(volume,))  # type: ignore[arg-type]
     host = lab.machines.acquire("one", request)
@@ -66,7 +64,7 @@ def test_disks_have_their_clouds_names_inside_and_only_there(
     assert host.size_bytes == 20 * GIB
 
 
-def test_a_host_sees_its_own_disks_and_processes_only(lab: Lab) -> None:
+def test_a_host_sees_its_own_disks_and_processes_only(lab):
     first, second = (lab.machines.acquire(name, custom()) for name in ("one", "two"))
     listed = {ssh(host, "lsblk -ndo NAME").strip() for host in (first, second)}
     assert len(listed) == 2
@@ -78,14 +76,12 @@ def test_a_host_sees_its_own_disks_and_processes_only(lab: Lab) -> None:
     assert ssh(second, "ls /var/tmp") == ""
 
 
-def test_an_unprivileged_user_becomes_root_with_sudo(lab: Lab) -> None:
+def test_an_unprivileged_user_becomes_root_with_sudo(lab):
     host = lab.machines.acquire("one", custom(user="ubuntu"))
     assert ssh(host, "id -un; pwd; sudo -n id -u").split() == ["ubuntu", "/home/ubuntu", "0"]
 
 
-def test_the_ssh_host_of_diskbench_reaches_it_and_trusts_its_disk(
-    lab: Lab, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_the_ssh_host_of_diskbench_reaches_it_and_trusts_its_disk(lab, monkeypatch):
     made = lab.machines.acquire("one", custom(user="ubuntu"))
     assert made.ssh is not None
     monkeypatch.setenv("DISKBENCH_SSH_CONFIG", made.ssh.config)
@@ -103,7 +99,7 @@ def test_the_ssh_host_of_diskbench_reaches_it_and_trusts_its_disk(
         host.close()
 
 
-def test_keys_that_were_made_elsewhere_are_the_hosts(lab: Lab, tmp_path: Path) -> None:
+def test_keys_that_were_made_elsewhere_are_the_hosts(lab, tmp_path):
     for name in ("host", "user"):
         key = tmp_path / name
         subprocess.run(["ssh-keygen", "-q", "-t", "ed25519", "-N", "", "-f", str(key)], check=True)
@@ -118,13 +114,13 @@ def test_keys_that_were_made_elsewhere_are_the_hosts(lab: Lab, tmp_path: Path) -
     assert ssh(host, "id -u") == "0\n"
 
 
-def test_a_host_without_disks_has_none(lab: Lab) -> None:
+def test_a_host_without_disks_has_none(lab):
     host = lab.machines.acquire("one", LabRequest())
     assert host.devices == ()
     assert ssh(host, "ls /sys/block") == ""
 
 
-def test_what_is_not_sold_is_refused_before_anything_is_made(lab: Lab) -> None:
+def test_what_is_not_sold_is_refused_before_anything_is_made(lab):
     with pytest.raises(UnknownName, match="gp2"):
         lab.machines.acquire("one", LabRequest(disk=DiskSpec(type="pg2", size_gib=20)))
     with pytest.raises(InvalidValue, match="too many"):
@@ -134,9 +130,7 @@ def test_what_is_not_sold_is_refused_before_anything_is_made(lab: Lab) -> None:
     assert not lab.base.exists()
 
 
-def test_a_directory_in_memory_is_refused_where_it_takes_no_direct_io(
-    lab: Lab, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_directory_in_memory_is_refused_where_it_takes_no_direct_io(lab, monkeypatch):
     memory = lab.base.parent / "memory"
     memory.mkdir()
     subprocess.run(["mount", "-t", "tmpfs", "lab-test", str(memory)], check=True)
@@ -157,9 +151,7 @@ def test_a_directory_in_memory_is_refused_where_it_takes_no_direct_io(
 
 
 @pytest.mark.parametrize("parent", ["/dev/shm", "/tmp", "/root", "/run"])
-def test_a_host_may_lie_where_it_hides_its_own_directory(
-    lab: Lab, monkeypatch: pytest.MonkeyPatch, parent: str
-) -> None:
+def test_a_host_may_lie_where_it_hides_its_own_directory(lab, monkeypatch, parent):
     base = Path(parent) / lab.base.parent.name
     monkeypatch.setenv("DISKBENCH_LAB_DIR", str(base))
     try:
@@ -169,7 +161,7 @@ def test_a_host_may_lie_where_it_hides_its_own_directory(
     assert not base.exists()
 
 
-def test_without_root_or_linux_the_error_says_so(lab: Lab, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_without_root_or_linux_the_error_says_so(lab, monkeypatch):
     monkeypatch.setattr("os.geteuid", lambda: 1000)
     monkeypatch.setattr("sys.argv", ["/opt/own/bin/diskbench", "run", "--label", "of=two words"])
     with pytest.raises(HostUnavailable, match="needs root") as caught:

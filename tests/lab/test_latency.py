@@ -9,16 +9,14 @@ import os
 import signal
 import subprocess
 import time
-from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
 
 import pytest
-from tests.lab.conftest import Lab, custom, fio, ssh
+from tests.lab.conftest import custom, fio, ssh
 from tests.rigs.waiting import until
 
 from diskbench.errors import HostUnavailable, InvalidValue
-from diskbench.model.rental import Acquired, DiskSpec
+from diskbench.model.rental import DiskSpec
 from diskbench.providers.lab import devices, fuse_file
 from diskbench.providers.lab.hotplug import plug_in, pull_out
 from diskbench.providers.lab.processes import find_groups, members
@@ -28,13 +26,13 @@ MS = 100.0
 """Long enough that what a machine adds to it is little, unless it is very busy."""
 
 
-def test_jitter_of_no_latency_is_refused(lab: Lab) -> None:
+def test_jitter_of_no_latency_is_refused(lab):
     with pytest.raises(InvalidValue, match="without a latency"):
         lab.machines.acquire("one", custom(latency_jitter=0.2))
     assert not lab.base.exists()
 
 
-def test_without_fuse_the_error_says_so(lab: Lab, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_without_fuse_the_error_says_so(lab, monkeypatch):
     monkeypatch.setattr("diskbench.providers.lab.disks._DEVICE", Path("/dev/no-fuse"))
     with pytest.raises(HostUnavailable, match="--latency needs FUSE"):
         lab.machines.acquire("one", custom(latency_ms=1))
@@ -43,9 +41,7 @@ def test_without_fuse_the_error_says_so(lab: Lab, monkeypatch: pytest.MonkeyPatc
 
 
 @pytest.mark.parametrize("direction", ["read", "write"])
-def test_the_median_is_the_one_asked_for_and_nothing_comes_earlier(
-    lab: Lab, direction: str
-) -> None:
+def test_the_median_is_the_one_asked_for_and_nothing_comes_earlier(lab, direction):
     host = lab.machines.acquire("one", custom(latency_ms=MS))
     for done in when_left_alone(host, f"--rw=rand{direction}", "--iodepth=1"):
         assert done.least >= MS
@@ -53,7 +49,7 @@ def test_the_median_is_the_one_asked_for_and_nothing_comes_earlier(
             return
 
 
-def test_requests_overlap(lab: Lab) -> None:
+def test_requests_overlap(lab):
     host = lab.machines.acquire("one", custom(latency_ms=MS))
     for done in when_left_alone(host, "--rw=randread", "--iodepth=32"):
         assert done.iops <= 32 * 1000 / MS * 1.1
@@ -61,7 +57,7 @@ def test_requests_overlap(lab: Lab) -> None:
             return
 
 
-def test_what_was_written_is_read_back(lab: Lab) -> None:
+def test_what_was_written_is_read_back(lab):
     host = lab.machines.acquire("one", custom(latency_ms=1, latency_jitter=0.5))
     given_by_fio = fio(
         host, "--rw=randwrite", "--bsrange=4k-1m", "--bs_unaligned=0", "--size=128m",
@@ -70,7 +66,7 @@ def test_what_was_written_is_read_back(lab: Lab) -> None:
     assert given_by_fio["read_bytes"] > 0
 
 
-def test_a_disk_that_is_plugged_in_is_as_late_and_goes_again(lab: Lab) -> None:
+def test_a_disk_that_is_plugged_in_is_as_late_and_goes_again(lab):
     lab.machines.acquire("one", LabRequest(latency_ms=1))
     disk = DiskSpec(type="gp3", size_gib=4)
     assert plug_in("one", "vol-0abc", disk, index=0) == plug_in("one", "vol-0abc", disk, index=0)
@@ -83,7 +79,7 @@ def test_a_disk_that_is_plugged_in_is_as_late_and_goes_again(lab: Lab) -> None:
     assert lab.left() == []
 
 
-def test_each_disk_has_its_own_server_and_all_go_with_the_host(lab: Lab) -> None:
+def test_each_disk_has_its_own_server_and_all_go_with_the_host(lab):
     lab.machines.acquire("one", custom(latency_ms=1, count=3))
     assert len(servers()) == len(fuse_file.mounted(lab.base)) == len(devices.find(lab.base)) == 3
     lab.machines.release("one")
@@ -92,9 +88,7 @@ def test_each_disk_has_its_own_server_and_all_go_with_the_host(lab: Lab) -> None
 
 
 @pytest.mark.parametrize("number", [signal.SIGKILL, signal.SIGSTOP])
-def test_a_server_that_is_killed_or_hangs_under_load_leaves_nothing(
-    lab: Lab, number: signal.Signals
-) -> None:
+def test_a_server_that_is_killed_or_hangs_under_load_leaves_nothing(lab, number):
     with fio_at_work(lab, lab.machines.acquire("one", custom(latency_ms=1))) as load:
         (server,) = servers()
         os.kill(server, number)
@@ -105,7 +99,7 @@ def test_a_server_that_is_killed_or_hangs_under_load_leaves_nothing(
     assert lab.left() == []
 
 
-def test_a_mounted_filesystem_does_not_hold_the_host(lab: Lab) -> None:
+def test_a_mounted_filesystem_does_not_hold_the_host(lab):
     host = lab.machines.acquire("one", custom(latency_ms=1))
     ssh(host, f"mkfs.ext4 -q {host.device} && mount {host.device} /mnt && echo a >/mnt/f")
     lab.machines.release("one")
@@ -115,7 +109,7 @@ def test_a_mounted_filesystem_does_not_hold_the_host(lab: Lab) -> None:
 class Measured:
     """What fio measured: latencies in milliseconds, and I/Os per second."""
 
-    def __init__(self, job: dict[str, Any]) -> None:
+    def __init__(self, job):
         # fio's percentiles are those of its bins; the smallest and the largest are exact.
         self.least = job["lat_ns"]["min"] / 1e6
         self.most = job["lat_ns"]["max"] / 1e6
@@ -123,7 +117,7 @@ class Measured:
         self.iops = job["iops"]
 
 
-def when_left_alone(host: Acquired, *options: str) -> Iterator[Measured]:
+def when_left_alone(host, *options: str):
     """Measure blocks of 4 KiB for three seconds, again and again. Whoever reads this stops at one
     that is not later than the disk; fails after four minutes in which every one was."""
     given_to_fio = (
@@ -139,7 +133,7 @@ def when_left_alone(host: Acquired, *options: str) -> Iterator[Measured]:
         assert time.monotonic() < deadline, f"always later: {vars(done)}"
 
 
-def servers() -> tuple[int, ...]:
+def servers():
     found = []
     for pid in members(find_groups().of("one")):
         with contextlib.suppress(OSError):
@@ -150,7 +144,7 @@ def servers() -> tuple[int, ...]:
 
 
 @contextlib.contextmanager
-def fio_at_work(lab: Lab, host: Acquired) -> Iterator[subprocess.Popen[bytes]]:
+def fio_at_work(lab, host):
     assert host.ssh is not None
     (loop,) = devices.find(lab.base)
     counters = Path("/sys/block", loop.kernel, "stat")

@@ -11,7 +11,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from tests.lab.conftest import Lab, custom, fio, ssh
+from tests.lab.conftest import custom, fio, ssh
 from tests.rigs.waiting import until
 
 from diskbench.providers.lab import devices, fuse_file, processes
@@ -27,7 +27,7 @@ machines.acquire(sys.argv[1], LabRequest(disk=disk, latency_ms=1))
 """
 
 
-def kill_creator(lease_id: str, reached: Callable[[], bool]) -> None:
+def kill_creator(lease_id, reached):
     creator = subprocess.Popen([sys.executable, "-c", CREATE, lease_id], stderr=subprocess.DEVNULL)
     deadline = time.monotonic() + 120  # it may have to wait for a disk that others fill
     try:
@@ -58,9 +58,7 @@ POINTS: dict[str, Callable[[Path], bool]] = {
 
 @pytest.mark.parametrize("how", ["release", "gc"])
 @pytest.mark.parametrize("point", POINTS)
-def test_a_creator_that_is_killed_leaves_nothing_that_cannot_be_found(
-    lab: Lab, point: str, how: str
-) -> None:
+def test_a_creator_that_is_killed_leaves_nothing_that_cannot_be_found(lab, point, how):
     kill_creator("one", lambda: POINTS[point](lab.base / "one"))
     # `gc` leaves a host that is complete: its creator was quick.
     if how == "release" or lab.release_stale() == ():
@@ -70,12 +68,12 @@ def test_a_creator_that_is_killed_leaves_nothing_that_cannot_be_found(
     assert ssh(lab.machines.acquire("one", custom()), "id -u") == "0\n"
 
 
-def test_a_half_made_host_is_made_anew(lab: Lab) -> None:
+def test_a_half_made_host_is_made_anew(lab):
     kill_creator("one", (lab.base / "one" / "orders.json").exists)
     assert ssh(lab.machines.acquire("one", custom(iops=100, latency_ms=1)), "id -u") == "0\n"
 
 
-def test_a_release_in_the_middle_waits_and_takes_all(lab: Lab) -> None:
+def test_a_release_in_the_middle_waits_and_takes_all(lab):
     making = threading.Thread(target=lab.machines.acquire, args=("one", custom()))
     making.start()
     while not (lab.base / "one" / "lease.json").exists():
@@ -86,7 +84,7 @@ def test_a_release_in_the_middle_waits_and_takes_all(lab: Lab) -> None:
     assert lab.left() == []
 
 
-def test_a_supervisor_that_is_killed_comes_back_with_its_balance(lab: Lab) -> None:
+def test_a_supervisor_that_is_killed_comes_back_with_its_balance(lab):
     from diskbench.model.rental import DiskSpec
     from diskbench.providers.lab.request import LabRequest
 
@@ -108,7 +106,7 @@ def test_a_supervisor_that_is_killed_comes_back_with_its_balance(lab: Lab) -> No
     assert after < 5_400_000, "a full one, as a new disk has it"
 
 
-def test_a_supervisor_ends_with_its_host(lab: Lab) -> None:
+def test_a_supervisor_ends_with_its_host(lab):
     lab.machines.acquire("one", custom())
     group = find_groups().of("one")
     init = init_of(group)
@@ -119,7 +117,7 @@ def test_a_supervisor_ends_with_its_host(lab: Lab) -> None:
     assert lab.left() == []
 
 
-def test_everything_killed_at_once_under_load_is_given_back(lab: Lab) -> None:
+def test_everything_killed_at_once_under_load_is_given_back(lab):
     host = lab.machines.acquire("one", custom(iops=50))
     assert host.ssh is not None
     load = f"mkfs.ext4 -q {host.device} && mount {host.device} /mnt && cat /dev/urandom >/mnt/f"
@@ -135,7 +133,7 @@ def test_everything_killed_at_once_under_load_is_given_back(lab: Lab) -> None:
     assert lab.left() == []
 
 
-def test_stale_leases_are_those_that_expired(lab: Lab) -> None:
+def test_stale_leases_are_those_that_expired(lab):
     lab.machines.acquire("old", custom(expires_at=1000.0))
     lab.machines.acquire("new", custom(expires_at=3000.0))
     lab.machines.acquire("open", custom())
@@ -144,7 +142,7 @@ def test_stale_leases_are_those_that_expired(lab: Lab) -> None:
     assert set(lab.machines.leases()) == {"new", "open"}
 
 
-def test_a_host_is_found_by_its_devices_when_its_directory_is_gone(lab: Lab) -> None:
+def test_a_host_is_found_by_its_devices_when_its_directory_is_gone(lab):
     import shutil
 
     lab.machines.acquire("one", custom())
@@ -154,7 +152,7 @@ def test_a_host_is_found_by_its_devices_when_its_directory_is_gone(lab: Lab) -> 
     assert lab.left() == []
 
 
-def mounts_of(pid: int | None) -> str:
+def mounts_of(pid):
     try:
         return Path(f"/proc/{pid}/mounts").read_text().partition(" /mnt ext4")[1]
     except OSError:

@@ -6,13 +6,13 @@ unthrottled these disks do tens of thousands."""
 from pathlib import Path
 
 import pytest
-from tests.lab.conftest import Lab, custom, fio, ssh
+from tests.lab.conftest import custom, fio, ssh
 
 from diskbench.catalog.bucket import Allowance
 from diskbench.catalog.lookup import limits
 from diskbench.model.rental import CUSTOM, DiskSpec
 from diskbench.providers.lab import devices
-from diskbench.providers.lab.request import Cache, LabRequest
+from diskbench.providers.lab.request import LabRequest
 from diskbench.providers.lab.supervisor.rates import MachineGate
 from diskbench.units import MIB
 
@@ -20,26 +20,26 @@ SHORT = ("--runtime=4", "--time_based", "--ramp_time=1")
 
 
 @pytest.mark.parametrize("direction", ["read", "write"])
-def test_random_io_is_held_at_the_iops(lab: Lab, direction: str) -> None:
+def test_random_io_is_held_at_the_iops(lab, direction):
     host = lab.machines.acquire("one", custom(iops=500))
     done = fio(host, f"--rw=rand{direction}", "--bs=4k", *SHORT)
     assert done[f"{direction}_iops"] == pytest.approx(500, rel=0.25)
 
 
 @pytest.mark.parametrize("direction", ["read", "write"])
-def test_large_io_is_held_at_the_throughput(lab: Lab, direction: str) -> None:
+def test_large_io_is_held_at_the_throughput(lab, direction):
     host = lab.machines.acquire("one", custom(mib_per_s=20))
     done = fio(host, f"--rw={direction}", "--bs=256k", *SHORT)
     assert done[f"{direction}_bytes"] == pytest.approx(20 * MIB, rel=0.25)
 
 
-def test_reads_and_writes_share_one_limit(lab: Lab) -> None:
+def test_reads_and_writes_share_one_limit(lab):
     host = lab.machines.acquire("one", custom(iops=500))
     done = fio(host, "--rw=randrw", "--rwmixread=70", "--bs=4k", *SHORT)
     assert 350 < done["read_iops"] + done["write_iops"] < 650
 
 
-def test_reads_and_writes_of_google_have_limits_of_their_own(lab: Lab) -> None:
+def test_reads_and_writes_of_google_have_limits_of_their_own(lab):
     disk = DiskSpec(type="pd-standard", size_gib=400)  # 300 reads, 600 writes a second
     host = lab.machines.acquire("one", LabRequest(style="google", disk=disk))
     done = fio(host, "--rw=randrw", "--rwmixread=50", "--bs=4k", "--size=1g", *SHORT)
@@ -47,7 +47,7 @@ def test_reads_and_writes_of_google_have_limits_of_their_own(lab: Lab) -> None:
     assert done["write_iops"] == pytest.approx(300, rel=0.25)
 
 
-def test_a_buffered_write_is_done_when_the_limit_lets_it_be(lab: Lab) -> None:
+def test_a_buffered_write_is_done_when_the_limit_lets_it_be(lab):
     host = lab.machines.acquire("one", custom(mib_per_s=10))
     script = (
         f"mkfs.ext4 -q -E lazy_itable_init=0,nodiscard {host.device} && "
@@ -58,7 +58,7 @@ def test_a_buffered_write_is_done_when_the_limit_lets_it_be(lab: Lab) -> None:
     assert 40 / 10 * 0.8 < end - start < 40 / 10 * 10
 
 
-def test_the_machine_caps_the_sum_of_its_disks(lab: Lab) -> None:
+def test_the_machine_caps_the_sum_of_its_disks(lab):
     host = lab.machines.acquire("one", custom(iops=400, count=2, vm_iops=500))
     alone = fio(host, "--rw=randread", "--bs=4k", *SHORT)
     both = fio(host, f"--filename={':'.join(host.devices)}", "--rw=randread", "--bs=4k", *SHORT)
@@ -66,7 +66,7 @@ def test_the_machine_caps_the_sum_of_its_disks(lab: Lab) -> None:
     assert both["read_iops"] == pytest.approx(500, rel=0.25)
 
 
-def test_filling_a_disk_spends_nothing_while_credit_is_off(lab: Lab) -> None:
+def test_filling_a_disk_spends_nothing_while_credit_is_off(lab):
     request = LabRequest(disk=DiskSpec(type="gp2", size_gib=20), time_scale=5400)
     host = lab.machines.acquire("one", request)  # 1,000 credits: a third of a second
     lab.machines.set_credit("one", on=False)
@@ -77,9 +77,7 @@ def test_filling_a_disk_spends_nothing_while_credit_is_off(lab: Lab) -> None:
     assert slow["read_iops"] == pytest.approx(100, rel=0.3)
 
 
-def test_a_request_of_a_mebibyte_costs_an_hdd_a_mebibyte_though_the_kernel_cuts_it(
-    lab: Lab,
-) -> None:
+def test_a_request_of_a_mebibyte_costs_an_hdd_a_mebibyte_though_the_kernel_cuts_it(lab):
     allowance = limits("aws", "st1", 125).pools[0].bytes_per_s
     assert allowance is not None
     assert allowance.capacity is not None
@@ -92,7 +90,7 @@ def test_a_request_of_a_mebibyte_costs_an_hdd_a_mebibyte_though_the_kernel_cuts_
     assert allowance.capacity / 100 - left < 6 * done["read_bytes"]
 
 
-def test_a_loop_device_is_given_back_uncut(lab: Lab) -> None:
+def test_a_loop_device_is_given_back_uncut(lab):
     lab.machines.acquire("one", LabRequest(disk=DiskSpec(type="gp2", size_gib=1)))
     queue = Path("/sys/block", devices.find(lab.base)[0].kernel, "queue")
     assert (queue / "max_sectors_kb").read_text() == "256\n"
@@ -104,13 +102,13 @@ DISK_IOPS, CACHED_IOPS = 300, 1500
 AGAIN = ("--bs=4k", "--size=4m", "--runtime=3", "--time_based")
 
 
-def cached(cache: Cache) -> LabRequest:
+def cached(cache):
     disk = DiskSpec(type=CUSTOM, size_gib=1, iops=DISK_IOPS)
     gate = MachineGate("ios", Allowance(CACHED_IOPS), stage="cache")
     return LabRequest(disk=disk, cache=cache, machine=(gate,))
 
 
-def test_what_was_read_before_comes_from_the_cache(lab: Lab) -> None:
+def test_what_was_read_before_comes_from_the_cache(lab):
     host = lab.machines.acquire("one", cached("readonly"))
     first = fio(host, "--rw=randread", "--bs=4k", "--size=4m")
     again = fio(host, "--rw=randread", *AGAIN)
@@ -120,7 +118,7 @@ def test_what_was_read_before_comes_from_the_cache(lab: Lab) -> None:
     assert written["write_iops"] < 1.3 * DISK_IOPS
 
 
-def test_writes_that_are_kept_are_fast_and_are_read_back_as_written(lab: Lab) -> None:
+def test_writes_that_are_kept_are_fast_and_are_read_back_as_written(lab):
     host = lab.machines.acquire("one", cached("readwrite"))
     assert 1.3 * DISK_IOPS < fio(host, "--rw=randwrite", *AGAIN)["write_iops"] < 1.3 * CACHED_IOPS
     fio(host, "--rw=randwrite", "--bs=4k", "--size=2m", "--verify=crc32c", "--verify_fatal=1")

@@ -1,9 +1,10 @@
-"""MR-1: what is read was written before, once on a network disk and twice on local NVMe, with data
-that no disk can shrink; else the verdict is `unwritten`."""
+"""MR-1, MR-2: what is read was written before; five rounds whose range and slope are narrow."""
 
 import pytest
 from tests.rigs.plans import make_plan, planned_on
+from tests.rigs.synthetic import Noise, flat, settling, steps, with_stalls
 
+from diskbench.analysis.phases import step_phases
 from diskbench.fio.declared import Case
 from diskbench.fio.estimate import fill_doubts
 from diskbench.fio.jobfile import jobs, parse
@@ -115,3 +116,32 @@ def test_what_fio_lays_out_or_nobody_judges_has_no_share_and_no_doubt():
     (fill,) = own(FILL.format(more=""))
     assert fill.filled is None
     assert doubts(planned(parse_profile(READ, name="mine"), filesystem="ext4").steps) == {}
+
+
+# SNIA SSS PTS 2.0.2, definition 2.1.24.
+QUIET = Noise(sd=0.02)
+
+
+def steadiness(values):
+    return step_phases(values, values * 4096).steady
+
+
+def test_below_five_minutes_nothing_is_said():
+    short = steadiness(flat(100, 300, QUIET, seed=1))
+    assert short.words() == "too short for five rounds of 60 s, so not judged"
+    assert steadiness(flat(100, 301, QUIET, seed=1)).words() == "steady"
+
+
+def test_past_a_cliff_a_step_is_steady_in_its_baseline_and_across_it_not_and_of_no_phase():
+    series = steps([(3000, 600), (100, 400)], QUIET, seed=2)
+    assert steadiness(series).words() == "steady (baseline)"
+    found = steadiness(steps([(3000, 600), (100, 200)], QUIET, seed=3))
+    assert found.words() == "not steady (its last five rounds of 60 s span phases)"
+    assert found.kind is None
+
+
+def test_a_disk_that_settles_is_steady_only_when_it_has_and_one_that_stalls_is_not():
+    assert steadiness(settling(2500, 1000, 200, 400, QUIET, seed=4)).state == "not steady"
+    assert steadiness(settling(2500, 1000, 200, 1800, QUIET, seed=4)).state == "steady"
+    series = with_stalls(flat(100, 900, QUIET, seed=5), [(700, 760)])
+    assert steadiness(series).state == "not steady"

@@ -1,15 +1,17 @@
-"""MR-11: latency is measured at 25, 50, 75 and 90 % of the rate that the disk reaches, with Poisson
-arrivals; it is valid only where 99 % of that load is served, and a closed loop says so."""
+"""MR-10, MR-11: percentiles of summed counts; latency at 25, 50, 75 and 90 % of the capacity."""
 
 import io
+import random
 
 import pytest
 from rich.console import Console
 from tests.lab.conftest import Lab, ssh
 from tests.lab.conftest import lab as lab
+from tests.rigs.fio_reports import bucket_index
 from tests.rigs.printed import print_result
 from tests.unit.report.made import plan, result, row
 
+from diskbench.fio.histogram import bucket_middle_ns, merge, value_at
 from diskbench.fio.jobfile import jobs, parse
 from diskbench.fio.offered import requested_iops, resolve
 from diskbench.fio.output import parse_output
@@ -73,9 +75,7 @@ def test_a_latency_says_beside_it_how_the_load_came(role, told):
     assert told in console.file.getvalue()
 
 
-STALLS = LabRequest(
-    disk=DiskSpec(type="gp2", size_gib=1), stall_every_s=2.0, stall_for_s=0.5, seed=1
-)
+STALLS = LabRequest(disk=DiskSpec(type="gp2", size_gib=1), stall_every_s=2, stall_for_s=0.5, seed=1)
 CLOSED = "--rw=randread --bs=4k --iodepth=1 --time_based --runtime=6"
 OPEN = "--numjobs=40 --rate_iops=20 --rate_process=poisson"
 
@@ -101,3 +101,26 @@ def test_a_stall_is_seen_by_arrivals_and_hidden_by_a_closed_loop(lab: Lab):
     offered = p99_ms(host, "open", f"{CLOSED} {OPEN}")
     assert offered > 200
     assert offered >= 4 * closed  # on a quiet machine a hundred times
+
+
+def counted(values):
+    found = {}
+    for value in values:
+        middle = bucket_middle_ns(bucket_index(value))
+        found[middle] = found.get(middle, 0) + 1
+    return found
+
+
+def job(seed, count, median_ns):
+    draw = random.Random(seed)
+    return [int(median_ns * draw.lognormvariate(0, 0.7)) for _ in range(count)]
+
+
+def test_merged_jobs_have_the_quantiles_of_all_their_ios_which_no_mean_of_quantiles_is():
+    fast, slow = job(1, 9000, 200_000), job(2, 1000, 9_000_000)
+    merged = merge([counted(fast), counted(slow)])
+    for fraction in (0.5, 0.9, 0.99, 0.999):
+        exact = sorted(fast + slow)[int(fraction * 10_000 - 1e-9)]
+        assert value_at(merged, fraction) == pytest.approx(exact, rel=1 / 128 + 1e-3)
+    mean = (value_at(counted(fast), 0.9) + value_at(counted(slow), 0.9)) / 2
+    assert mean > 2 * value_at(merged, 0.9)

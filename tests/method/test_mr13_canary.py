@@ -93,9 +93,7 @@ def test_a_set_is_reported_with_and_without_what_is_flagged(database, evidence):
 
 
 @pytest.mark.slow
-def test_a_comparison_says_what_it_is_without_the_flagged_and_alike_machines_have_none(
-    database, evidence
-):
+def test_a_comparison_is_told_without_the_flagged_and_alike_machines_have_none(database, evidence):
     slow = measured(database, evidence, slow=4, labels=[("s", "a")])[4]
     measured(database, evidence, slow=None, disk="gp3", labels=[("s", "b")])
     alike = replicates_of(database, [Filter("label.s", "=", "b")])

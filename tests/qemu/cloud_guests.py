@@ -1,24 +1,26 @@
 """Guests of each cloud: its firmware strings, its agent, its servers, and the user data that
 diskbench's adapter sends, through the cloud's own data source."""
 
+import struct
 import subprocess
+import threading
 import time
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass, field
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
+from urllib.parse import parse_qsl, urlsplit
 
 from emulators.aws.imds import imds
 from emulators.azure.imds import azure_imds
 from emulators.azure.wire_server import PLUGIN_PORT, WIRE_SERVER_ADDRESS, WireServer, ovf_env
 from emulators.gcp.metadata_server import metadata_server, waits
-from emulators.guest_side import IMDS_ADDRESS, Server
+from emulators.guest_side import IMDS_ADDRESS, Asked, Server
 from pydantic import SecretBytes
 from tests.qemu.conftest import LEASE, LEASE_S, Guest, start, wait_until_ready
 from tests.qemu.image import AGENT_UNITS, Image
-from tests.qemu.iso import iso
 from tests.qemu.launches import USER, insert_instance, put_machine, run_instances
-from tests.qemu.link_local import served
 from tests.qemu.machine import MAC, Hardware
 from tests.qemu.nvme_target import Controller, nvme_target
 
@@ -196,3 +198,92 @@ def prepared(cloud: CloudGuest) -> Iterator[CloudGuest]:
         "-u cloud-init-local -u cloud-init -u cloud-config -u cloud-final"
     )
     (cloud.guest.machine.directory / "agent.log").write_text(logged)
+
+
+_SECTOR = 2048
+_ROOT, _PATHS_LITTLE, _PATHS_BIG, _FIRST_FILE = 20, 18, 19, 21
+"""Sectors: 16 and 17 hold the volume descriptors (6.2.1)."""
+_DATE = bytes((126, 1, 1, 0, 0, 0, 0))  # 9.1.5
+
+
+def iso(files: Mapping[str, bytes], label: str) -> bytes:
+    """A CD-ROM with a few small files: ISO 9660 (ECMA-119, 4th edition), level of detail as Linux
+    reads it. Azure's own is UDF; cloud-init mounts either."""
+    records = [_record(b"\0", _ROOT, _SECTOR, flags=2), _record(b"\1", _ROOT, _SECTOR, flags=2)]
+    body, sector = b"", _FIRST_FILE
+    for name, content in sorted(files.items()):
+        records.append(_record(f"{name};1".encode(), sector, len(content), flags=0))
+        padded = content.ljust(-(-len(content) // _SECTOR) * _SECTOR, b"\0")
+        body, sector = body + padded, sector + len(padded) // _SECTOR
+    root = b"".join(records)
+    assert len(root) <= _SECTOR, "one sector of names is all there is"
+    path = struct.pack("<BBIH2s", 1, 0, _ROOT, 1, b"\0\0")
+    path_big = struct.pack(">BBIH2s", 1, 0, _ROOT, 1, b"\0\0")
+    primary = b"".join(
+        (
+            b"\1CD001\1\0", b" " * 32, label.encode().ljust(32), bytes(8), _both(sector, "I"),
+            bytes(32), _both(1, "H"), _both(1, "H"), _both(_SECTOR, "H"), _both(len(path), "I"),
+            struct.pack("<II", _PATHS_LITTLE, 0), struct.pack(">II", _PATHS_BIG, 0),
+            records[0], b" " * (4 * 128 + 3 * 37), (b"0" * 16 + b"\0") * 4, b"\1\0",
+        )
+    )  # fmt: skip
+    sectors = (primary, b"\xffCD001\1", path, path_big, root)
+    return bytes(16 * _SECTOR) + b"".join(one.ljust(_SECTOR, b"\0") for one in sectors) + body
+
+
+def _both(number: int, kind: str) -> bytes:
+    """A number in both byte orders (7.2.3, 7.3.3)."""
+    return struct.pack(f"<{kind}", number) + struct.pack(f">{kind}", number)
+
+
+def _record(name: bytes, sector: int, size: int, *, flags: int) -> bytes:
+    """A directory record (9.1), of even length."""
+    fixed = _both(sector, "I") + _both(size, "I") + _DATE
+    rest = fixed + bytes((flags, 0, 0)) + _both(1, "H") + bytes((len(name),)) + name
+    whole = b"\0" + rest
+    padding = b"\0" if (len(whole) + 1) % 2 else b""
+    return bytes((len(whole) + 1 + len(padding),)) + whole + padding
+
+
+@contextmanager
+def served(server: Server, held: Callable[[Asked], float] = lambda _: 0.0) -> Iterator[int]:
+    """The port at which `server` answers; `held` says how long an answer is kept back."""
+    over = threading.Event()
+
+    class Handler(BaseHTTPRequestHandler):
+        def _serve(self) -> None:
+            address = urlsplit(self.path)
+            body = self.rfile.read(int(self.headers.get("Content-Length") or 0))
+            asked = Asked(
+                self.command,
+                address.path,
+                dict(parse_qsl(address.query, keep_blank_values=True)),
+                {name.lower(): value for name, value in self.headers.items()},
+                body,
+            )
+            if over.wait(held(asked)):
+                return  # nobody is there to hear it
+            answer = server(asked)
+            self.send_response(answer.status)
+            for name, value in answer.headers.items():
+                self.send_header(name, value)
+            self.send_header("Content-Length", str(len(answer.body)))
+            with suppress(ConnectionError):  # the guest is switched off at any moment
+                self.end_headers()
+                self.wfile.write(answer.body)
+
+        do_GET = do_POST = do_PUT = do_HEAD = _serve  # noqa: N815 - http.server's names
+
+        def log_message(self, *_: object) -> None:
+            """Say nothing."""
+
+    with ThreadingHTTPServer(("127.0.0.1", 0), Handler) as http:
+        http.daemon_threads = True
+        thread = threading.Thread(target=http.serve_forever)
+        thread.start()
+        try:
+            yield http.server_port
+        finally:
+            over.set()
+            http.shutdown()
+            thread.join()

@@ -5,21 +5,11 @@ disk, metadata service, wire server."""
 import base64
 import json
 import mmap
-from collections.abc import Iterator
 from contextlib import ExitStack
 
 import pytest
 from emulators.azure.wire_server import Health
-from tests.qemu.cloud_guests import (
-    BOOT_S,
-    CloudGuest,
-    Rig,
-    aws_guest,
-    azure_guest,
-    gcp_guest,
-    prepared,
-)
-from tests.qemu.image import Image
+from tests.qemu.cloud_guests import BOOT_S, Rig, aws_guest, azure_guest, gcp_guest, prepared
 from tests.qemu.nvme_target import Controller, Namespace
 
 from diskbench.hosts.device import check_device
@@ -56,14 +46,12 @@ GUESTS = {
 }
 
 
-def on(*clouds: str) -> pytest.MarkDecorator:
+def on(*clouds: str):
     return pytest.mark.parametrize("cloud", clouds, indirect=True, scope="module")
 
 
 @pytest.fixture(scope="module")
-def cloud(
-    guest_image: Image, tmp_path_factory: pytest.TempPathFactory, request: pytest.FixtureRequest
-) -> Iterator[CloudGuest]:
+def cloud(guest_image, tmp_path_factory, request):
     made, _ = GUESTS[request.param]
     with ExitStack() as stack:
         rig = Rig(guest_image, tmp_path_factory.mktemp(request.param), stack)
@@ -74,7 +62,7 @@ def cloud(
         yield booted
 
 
-def agent_has_run(cloud: CloudGuest) -> None:
+def agent_has_run(cloud):
     """Wait until the cloud's agent has done what it does at a first boot, without an error."""
     if cloud.provider == "azure":
         wire = cloud.wire
@@ -101,16 +89,14 @@ def agent_has_run(cloud: CloudGuest) -> None:
 
 
 @on(*GUESTS)
-def test_cloud_init_took_our_user_data_and_finds_nothing_wrong(cloud: CloudGuest) -> None:
+def test_cloud_init_took_our_user_data_and_finds_nothing_wrong(cloud):
     cloud.guest.root("cloud-init status --wait")
     done = json.loads(cloud.guest.root("cat /run/cloud-init/result.json"))["v1"]
     assert done == {"datasource": GUESTS[cloud.provider][1], "errors": []}
 
 
 @on(*GUESTS)
-def test_behind_the_agent_the_host_key_is_ours_and_our_user_may_become_root(
-    cloud: CloudGuest,
-) -> None:
+def test_behind_the_agent_the_host_key_is_ours_and_our_user_may_become_root(cloud):
     agent_has_run(cloud)
     assert cloud.served_keys() == [cloud.guest.access.host_key]
     cloud.guest.host.close()  # the next connection is a new one
@@ -119,12 +105,12 @@ def test_behind_the_agent_the_host_key_is_ours_and_our_user_may_become_root(
 
 
 @on(*GUESTS)
-def test_the_guest_proves_that_it_is_the_machine_that_was_rented(cloud: CloudGuest) -> None:
+def test_the_guest_proves_that_it_is_the_machine_that_was_rented(cloud):
     assert cloud.proves_itself()
 
 
 @on("azure")
-def test_azures_agent_reports_that_it_is_ready(cloud: CloudGuest) -> None:
+def test_azures_agent_reports_that_it_is_ready(cloud):
     wire = cloud.wire
     assert wire is not None
     assert wire.wait(lambda: bool(wire.statuses), BOOT_S)
@@ -134,7 +120,7 @@ def test_azures_agent_reports_that_it_is_ready(cloud: CloudGuest) -> None:
     assert said == ("Ready", "Guest Agent is running")
 
 
-def ebs(volume: str, attached_as: str) -> Controller:
+def ebs(volume, attached_as):
     return Controller(
         AMAZON, volume.replace("-", ""), "Amazon Elastic Block Store",
         {1: Namespace(bytearray(DISK_BYTES))},
@@ -143,7 +129,7 @@ def ebs(volume: str, attached_as: str) -> Controller:
 
 
 @on("aws")
-def test_a_volume_is_found_by_its_id_and_ec2s_link_names_the_same_disk(cloud: CloudGuest) -> None:
+def test_a_volume_is_found_by_its_id_and_ec2s_link_names_the_same_disk(cloud):
     volumes = {f"vol-0123456789abcdef{index}": attach_name(index) for index in range(2)}
     before = disks(cloud.guest.host)
     for volume, name in volumes.items():
@@ -165,7 +151,7 @@ def test_a_volume_is_found_by_its_id_and_ec2s_link_names_the_same_disk(cloud: Cl
 
 
 @on("aws")
-def test_a_disk_of_ec2s_machine_itself_is_found_by_its_model(cloud: CloudGuest) -> None:
+def test_a_disk_of_ec2s_machine_itself_is_found_by_its_model(cloud):
     store = Controller(
         AMAZON, "AWS0123456789ABCDEF0", STORE_MODEL, {1: Namespace(mmap.mmap(-1, 10**9))}
     )
@@ -178,7 +164,7 @@ def test_a_disk_of_ec2s_machine_itself_is_found_by_its_model(cloud: CloudGuest) 
 
 
 @on("azure")
-def test_disks_on_nvme_are_found_by_their_namespace(cloud: CloudGuest) -> None:
+def test_disks_on_nvme_are_found_by_their_namespace(cloud):
     # One controller has the OS disk as namespace 1 and LUN N as namespace N + 2; Debian 12 has no
     # udev rule for them.
     before = disks(cloud.guest.host)
@@ -202,7 +188,7 @@ def test_disks_on_nvme_are_found_by_their_namespace(cloud: CloudGuest) -> None:
 
 
 @on("azure")
-def test_a_disk_of_azures_machine_itself_is_found_by_its_model(cloud: CloudGuest) -> None:
+def test_a_disk_of_azures_machine_itself_is_found_by_its_model(cloud):
     local = Namespace(bytearray(DISK_BYTES))
     model = "Microsoft NVMe Direct Disk v2"
     cloud.plug("local", Controller(MICROSOFT, "0123456789abcdef0001", model, {1: local}))
@@ -215,7 +201,7 @@ def test_a_disk_of_azures_machine_itself_is_found_by_its_model(cloud: CloudGuest
 
 
 @on("gcp")
-def test_a_disk_is_found_by_the_device_name_that_we_chose(cloud: CloudGuest) -> None:
+def test_a_disk_is_found_by_the_device_name_that_we_chose(cloud):
     guest, name = cloud.guest, "diskbench-0"
     before = with_unique_identity(disks(guest.host))
     image = guest.machine.directory / "persistent"
@@ -238,7 +224,7 @@ def test_a_disk_is_found_by_the_device_name_that_we_chose(cloud: CloudGuest) -> 
 
 
 @on("gcp")
-def test_disks_on_nvme_share_a_serial_and_are_told_apart(cloud: CloudGuest) -> None:
+def test_disks_on_nvme_share_a_serial_and_are_told_apart(cloud):
     before = with_unique_identity(disks(cloud.guest.host))
     namespaces = {number: Namespace(bytearray(DISK_BYTES)) for number in (1, 2)}
     cloud.plug("pd", Controller(GOOGLE, "nvme_card-pd", "nvme_card-pd", namespaces))

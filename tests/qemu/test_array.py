@@ -1,10 +1,8 @@
 """RAID 0 of a trial's disks, with the real MD driver and udev, which assembles what it sees."""
 
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from tests.qemu.conftest import Guest
 from tests.rigs.cli import a_user, merged_rows
 
 from diskbench.errors import ReleaseFailed, TargetRefused
@@ -20,7 +18,7 @@ THEIRS = "11223344:55667788:99aabbcc:ddeeff00"
 
 
 @pytest.fixture
-def pair(guest: Guest) -> Iterator[tuple[DeviceProof, ...]]:
+def pair(guest):
     links = [f"/dev/disk/by-id/nvme-QEMU_NVMe_Ctrl_{serial}" for serial in SERIALS]
     for slot, serial in zip(("slot0", "slot1"), SERIALS, strict=True):
         guest.machine.plug(slot, serial, DISK_BYTES)
@@ -37,9 +35,7 @@ def pair(guest: Guest) -> Iterator[tuple[DeviceProof, ...]]:
             guest.machine.unplug(slot)
 
 
-def test_two_disks_are_measured_as_one_and_are_two_again(
-    guest: Guest, pair: tuple[DeviceProof, ...], tmp_path: Path
-) -> None:
+def test_two_disks_are_measured_as_one_and_are_two_again(guest, pair, tmp_path):
     made = stripe(guest.host, TRIAL, pair)
     level, chunk = guest.root(f"cd /sys/block/{Path(made).name}/md && cat level chunk_size").split()
     assert (level, int(chunk)) == ("raid0", made.chunk_bytes) == ("raid0", 512 * 1024)
@@ -61,9 +57,7 @@ def test_two_disks_are_measured_as_one_and_are_two_again(
     assert check_device(guest.host, pair[0].path, pair[0].identity).size_bytes == DISK_BYTES
 
 
-def test_an_array_is_found_again_after_it_was_stopped_and_finished_if_half_made(
-    guest: Guest, pair: tuple[DeviceProof, ...]
-) -> None:
+def test_an_array_is_found_again_after_it_was_stopped_and_finished_if_half_made(guest, pair):
     made = stripe(guest.host, TRIAL, pair)
     mark = f"mdadm --examine --export {pair[0].path} | grep MD_UPDATE_TIME"
     before = guest.root(mark)
@@ -77,7 +71,7 @@ def test_an_array_is_found_again_after_it_was_stopped_and_finished_if_half_made(
     assert stripe(guest.host, TRIAL, pair)
 
 
-def test_an_array_in_use_is_not_taken_apart(guest: Guest, pair: tuple[DeviceProof, ...]) -> None:
+def test_an_array_in_use_is_not_taken_apart(guest, pair):
     made = stripe(guest.host, TRIAL, pair)
     guest.root(f"mkfs.ext4 -q {made} && mkdir -p /mnt/array && mount {made} /mnt/array")
     try:
@@ -88,9 +82,7 @@ def test_an_array_in_use_is_not_taken_apart(guest: Guest, pair: tuple[DeviceProo
     unstripe(guest.host, TRIAL, pair)
 
 
-def test_somebody_elses_array_is_neither_used_nor_taken_apart(
-    guest: Guest, pair: tuple[DeviceProof, ...]
-) -> None:
+def test_somebody_elses_array_is_neither_used_nor_taken_apart(guest, pair):
     paths = " ".join(member.path for member in pair)
     guest.root(
         f"mdadm --create /dev/md/theirs --level=0 --raid-devices=2 --uuid={THEIRS} {paths} "

@@ -3,15 +3,13 @@
 import json
 import subprocess
 import time
-from pathlib import Path
 
 import pytest
-from tests.qemu.conftest import LEASE, USER, Guest
+from tests.qemu.conftest import LEASE, USER
 from tests.qemu.machine import running
-from tests.rigs.cli import Cli, a_user, merged_rows
+from tests.rigs.cli import a_user, merged_rows
 
 from diskbench.hosts.device import list_devices
-from diskbench.model.facts import DiskFacts
 from diskbench.providers.cloud_init import extend_timer
 
 pytestmark = pytest.mark.timeout(900)  # the image may have to be built, and two guests to boot
@@ -23,14 +21,14 @@ MODEL = "QEMU_NVMe_Ctrl"
 DISK_BYTES = 256 * 2**20
 
 
-def strangers_ssh(guest: Guest, *options: str, user: str = USER) -> list[str]:
+def strangers_ssh(guest, *options: str, user=USER):
     """The ssh of somebody who trusts any host."""
     trusting = ["-o", "StrictHostKeyChecking=no", "-o", "UserKnownHostsFile=/dev/null"]
     quiet = ["-o", "BatchMode=yes", "-o", "IdentityAgent=none", "-p", str(guest.machine.port)]
     return ["ssh", "-F", "none", *trusting, *quiet, *options, f"{user}@127.0.0.1", "id -un"]
 
 
-def test_the_only_host_key_is_the_one_we_made(guest: Guest) -> None:
+def test_the_only_host_key_is_the_one_we_made(guest):
     found = subprocess.run(
         ["ssh-keyscan", "-T", "60", "-p", str(guest.machine.port), "-t", "rsa,ecdsa,ed25519",
          "127.0.0.1"],
@@ -40,19 +38,19 @@ def test_the_only_host_key_is_the_one_we_made(guest: Guest) -> None:
     assert keys == [guest.access.host_key]
 
 
-def test_the_key_of_the_lease_logs_in_and_may_become_root(guest: Guest) -> None:
+def test_the_key_of_the_lease_logs_in_and_may_become_root(guest):
     assert guest.host.run("id -un; hostname").text.split() == [USER, f"diskbench-{LEASE}-vm"]
     assert guest.root("id -un").strip() == "root"
 
 
-def test_passwords_are_not_even_asked_for(guest: Guest) -> None:
+def test_passwords_are_not_even_asked_for(guest):
     command = strangers_ssh(guest, "-o", "PubkeyAuthentication=no")
     done = subprocess.run(command, capture_output=True, text=True, check=False)
     assert done.returncode == 255
     assert "Permission denied (publickey)" in done.stderr
 
 
-def test_root_does_not_log_in(guest: Guest) -> None:
+def test_root_does_not_log_in(guest):
     command = strangers_ssh(guest, "-i", guest.access.identity_file, user="root")
     with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as process:
         assert process.stdout is not None
@@ -61,14 +59,14 @@ def test_root_does_not_log_in(guest: Guest) -> None:
     assert f'Please login as the user "{USER}"' in said
 
 
-def test_cloud_init_finds_nothing_wrong_with_our_user_data(guest: Guest) -> None:
+def test_cloud_init_finds_nothing_wrong_with_our_user_data(guest):
     guest.root("cloud-init status --wait")
     assert json.loads(guest.root("cat /run/cloud-init/result.json"))["v1"]["errors"] == []
     assert "Valid cloud-config: system userdata" in guest.root("cloud-init schema --system")
     assert guest.root("grep DEPRECATED /var/log/cloud-init.log || :") == ""
 
 
-def test_ssh_waits_for_no_package_mirror(guest: Guest) -> None:
+def test_ssh_waits_for_no_package_mirror(guest):
     # This guest reaches nothing at all; preparing it comes after SSH.
     said = guest.root(
         "systemctl show -P ActiveEnterTimestampMonotonic ssh.service;"
@@ -78,14 +76,14 @@ def test_ssh_waits_for_no_package_mirror(guest: Guest) -> None:
     assert 0 < ssh_up < last_stage
 
 
-def test_the_systems_own_chores_keep_quiet(guest: Guest) -> None:
+def test_the_systems_own_chores_keep_quiet(guest):
     said = guest.host.run("systemctl is-active apt-daily.timer apt-daily-upgrade.timer").text
     assert said.split() == ["inactive", "inactive"]
     snapd = guest.host.run("systemctl is-enabled snapd.service snapd.socket snapd.seeded.service")
     assert snapd.text.split() == ["masked"] * 3
 
 
-def test_the_switch_is_armed_before_anybody_can_log_in(guest: Guest) -> None:
+def test_the_switch_is_armed_before_anybody_can_log_in(guest):
     active, enabled, armed, ssh_up = guest.root(
         "systemctl is-active diskbench-expire.timer;"
         "systemctl is-enabled diskbench-expire.timer;"
@@ -95,11 +93,11 @@ def test_the_switch_is_armed_before_anybody_can_log_in(guest: Guest) -> None:
     assert int(armed) < int(ssh_up)
 
 
-def calendar(guest: Guest) -> str:
+def calendar(guest):
     return guest.root("systemctl show -P TimersCalendar diskbench-expire.timer")
 
 
-def test_the_switch_is_moved_later_and_back_again(guest: Guest) -> None:
+def test_the_switch_is_moved_later_and_back_again(guest):
     before = calendar(guest)
     guest.root(extend_timer(guest.expires_at + 3600, left_s=7200))
     assert calendar(guest) != before
@@ -108,18 +106,18 @@ def test_the_switch_is_moved_later_and_back_again(guest: Guest) -> None:
     assert guest.root("systemctl is-active diskbench-expire.timer").strip() == "active"
 
 
-def disks(guest: Guest) -> dict[str, DiskFacts]:
+def disks(guest):
     found = [state for state, _ in list_devices(guest.host)]
     both = [(serial, s.disk) for s in found for serial in (SERIAL, OTHER) if serial in s.identities]
     assert len(both) == len(dict(both))
     return dict(both)
 
 
-def link(serial: str) -> str:
+def link(serial):
     return f"/dev/disk/by-id/nvme-{MODEL}_{serial}"
 
 
-def test_a_plugged_disk_is_known_by_its_serial_and_by_no_other(guest: Guest) -> None:
+def test_a_plugged_disk_is_known_by_its_serial_and_by_no_other(guest):
     guest.machine.plug("slot0", SERIAL, DISK_BYTES)
     guest.machine.plug("slot1", OTHER, DISK_BYTES * 2)
     try:
@@ -139,15 +137,13 @@ def test_a_plugged_disk_is_known_by_its_serial_and_by_no_other(guest: Guest) -> 
 
 
 @pytest.fixture
-def user(guest: Guest, tmp_path: Path) -> Cli:
+def user(guest, tmp_path):
     user = a_user(tmp_path)
     user.extra_env["DISKBENCH_SSH_CONFIG"] = guest.access.config
     return user
 
 
-def test_a_plugged_disk_is_measured_under_a_unit_of_systemds(
-    guest: Guest, user: Cli, tmp_path: Path
-) -> None:
+def test_a_plugged_disk_is_measured_under_a_unit_of_systemds(guest, user, tmp_path):
     profile = tmp_path / "mine.fio"
     profile.write_text("[read]\nrw=randread\nbs=4k\niodepth=8\nsize=64m\ntime_based\nruntime=3\n")
     guest.machine.plug("slot2", SERIAL, DISK_BYTES)
@@ -172,9 +168,7 @@ def test_a_plugged_disk_is_measured_under_a_unit_of_systemds(
     assert f"Started {unit}" in guest.root("journalctl -o cat _PID=1")
 
 
-def test_at_the_end_of_its_lease_the_guest_goes_off_and_whenever_it_is_started_again(
-    guest: Guest,
-) -> None:
+def test_at_the_end_of_its_lease_the_guest_goes_off_and_whenever_it_is_started_again(guest):
     asked = time.monotonic()
     guest.root(extend_timer(float(guest.root("date +%s")) + 5))
     shutdown = guest.machine.qmp.wait("SHUTDOWN", 240)

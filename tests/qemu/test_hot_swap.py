@@ -1,11 +1,9 @@
 """A disk is taken out, and another put in, while a step holds it: real NVMe and udev."""
 
 import threading
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from tests.qemu.conftest import Guest
 from tests.rigs.waiting import started
 
 from diskbench.errors import MeasurementFailed
@@ -35,15 +33,13 @@ chmod 755 /usr/local/bin/sync; rm -rf /run/waited /run/there /run/go; mkfifo /ru
 
 
 @pytest.fixture
-def slot(guest: Guest) -> Iterator[str]:
+def slot(guest):
     yield "slot2"
     guest.root("rm -f /usr/local/bin/sync /run/there /run/go")
     guest.machine.unplug("slot2")
 
 
-def test_a_disk_that_was_swapped_while_caches_are_dropped_is_not_written_to(
-    guest: Guest, slot: str
-) -> None:
+def test_a_disk_that_was_swapped_while_caches_are_dropped_is_not_written_to(guest, slot):
     link = "/dev/disk/by-id/nvme-QEMU_NVMe_Ctrl_"
     guest.machine.plug(slot, FIRST, DISK_BYTES)
     guest.await_links(link + FIRST)

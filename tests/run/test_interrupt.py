@@ -3,12 +3,10 @@
 import contextlib
 import os
 import signal
-import subprocess
 from pathlib import Path
-from typing import Any
 
 import pytest
-from tests.rigs.cli import Cli, merged_rows
+from tests.rigs.cli import merged_rows
 from tests.rigs.waiting import ended, killed_at, read_until, until
 
 SHORT_THEN_LONG = """[global]
@@ -31,20 +29,20 @@ bs=64k
 """
 
 
-def start(user: Cli, target: Path, *more: str, seconds: int = 60) -> subprocess.Popen[str]:
+def start(user, target, *more: str, seconds=60):
     job = user.job(SHORT_THEN_LONG, seconds=seconds)
     return user.start("run", "--path", str(target), "--profile", job, *more)
 
 
-def the_run(user: Cli) -> dict[str, Any]:
+def the_run(user):
     return dict(user.json("results", "show", "last")["runs"][0])
 
 
-def state_directories(run: dict[str, Any]) -> list[Path]:
+def state_directories(run):
     return list(Path("/var/tmp").glob(f"diskbench-{run['trial_id']}"))
 
 
-def freeze_fio(run: dict[str, Any]) -> int:
+def freeze_fio(run):
     """Stop the second step's fio where it stands; it then takes no signal but SIGKILL and the one
     to go on. Its number."""
     (state,) = state_directories(run)
@@ -88,9 +86,7 @@ def test_a_second_ctrl_c_leaves_at_once_and_says_what_is_left(user, target):
 
 
 @pytest.mark.parametrize(("step", "runs"), [("step 2 of 3", 1), ("third done", 2)])
-def test_a_run_killed_in_any_step_resumes_to_the_rows_of_an_undisturbed_one(
-    user, target, step, runs
-):
+def test_a_run_killed_in_a_step_resumes_to_the_rows_of_an_undisturbed_one(user, target, step, runs):
     """Nor is a finished step run again. Behind the last one the run is only to be given back."""
     killed_at(start(user, target, "--runs", str(runs), seconds=2), step)
     before = the_run(user)
@@ -116,7 +112,7 @@ def test_a_fio_that_hangs_is_killed_with_its_workers_when_the_user_stops(user, t
     assert fio_processes_of(the_run(user)) == []
 
 
-def fio_processes_of(run: dict[str, Any]) -> list[str]:
+def fio_processes_of(run):
     """The directories in which processes of the trial still stand."""
     found = []
     for link in Path("/proc").glob("[0-9]*/cwd"):

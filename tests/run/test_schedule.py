@@ -3,19 +3,14 @@
 import contextlib
 import subprocess
 from collections import Counter
-from collections.abc import Callable, Iterator
 from datetime import UTC, datetime
-from pathlib import Path
 
 import pytest
 from tests.rigs import waiting
 from tests.rigs.chaos import a_chaos
-from tests.rigs.cli import Cli
 from tests.rigs.postgres import running_postgres
 
 from diskbench.engine.schedule.schedules import schedule_statuses
-from diskbench.model.campaign import CampaignState
-from diskbench.model.schedule import Occurrence
 from diskbench.store.database import open_database
 
 MATRIX = """name: nightly
@@ -25,7 +20,7 @@ EVERY_OTHER_SECOND = "*/2 * * * * *"
 
 
 @pytest.fixture(params=["sqlite", "postgresql"])
-def user(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Cli]:
+def user(request, tmp_path):
     """A user with a fake cloud that must be empty in the end."""
     with contextlib.ExitStack() as until_then:
         url = f"sqlite:///{tmp_path}/rows.db"
@@ -39,11 +34,11 @@ def user(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Cli]:
 
 
 @pytest.fixture
-def worker(user: Cli) -> Iterator[Callable[[], subprocess.Popen[str]]]:
+def worker(user):
     """Start a worker; all of them end with the test."""
     started: list[subprocess.Popen[str]] = []
 
-    def start() -> subprocess.Popen[str]:
+    def start():
         with (user.home / f"worker{len(started)}.log").open("w") as sink:
             started.append(user.start("worker", stdout=sink, stderr=sink))
         return started[-1]
@@ -55,7 +50,7 @@ def worker(user: Cli) -> Iterator[Callable[[], subprocess.Popen[str]]]:
         one.wait()
 
 
-def shown(user: Cli) -> list[Occurrence]:
+def shown(user):
     """What became of the schedule's times, the newest first; looked up behind diskbench's back,
     since a command takes a second to start."""
     database = open_database(user.env["DISKBENCH_DATABASE_URL"])
@@ -66,7 +61,7 @@ def shown(user: Cli) -> list[Occurrence]:
     return list(schedule.occurrences)
 
 
-def until(user: Cli, what: Callable[[list[Occurrence]], bool], why: str) -> None:
+def until(user, what, why):
     """Wait until `what` holds of the schedule's occurrences."""
     waiting.until(
         lambda: what(shown(user)),
@@ -75,7 +70,7 @@ def until(user: Cli, what: Callable[[list[Occurrence]], bool], why: str) -> None
     )
 
 
-def matrices(occurrences: list[Occurrence]) -> Counter[CampaignState | None]:
+def matrices(occurrences):
     """How many of the matrices that were begun are in which state."""
     return Counter(one.campaign_state for one in occurrences if one.state == "begun")
 

@@ -2,12 +2,10 @@
 tests/cloud/test_end_to_end.py."""
 
 import subprocess
-from collections.abc import Iterator
 from contextlib import ExitStack
-from pathlib import Path
 
 import pytest
-from tests.rigs.cli import Cli, merged_rows
+from tests.rigs.cli import merged_rows
 from tests.rigs.loops import Loop, attached, empty_image, is_empty
 
 JOB = """[global]
@@ -30,21 +28,21 @@ size=16m
 
 
 @pytest.fixture
-def pair(tmp_path: Path) -> Iterator[tuple[Loop, Loop]]:
+def pair(tmp_path):
     with ExitStack() as stack:
         made = [stack.enter_context(attached(empty_image(tmp_path / name))) for name in ("a", "b")]
         yield made[0], made[1]
 
 
-def named(*disks: Loop) -> list[str]:
+def named(*disks: Loop):
     return [w for d in disks for w in ("--device", d.path, "--destroy-data", d.identity)]
 
 
-def run(user: Cli, profile: Path, *more: str) -> subprocess.CompletedProcess[str]:
+def run(user, profile, *more: str):
     return user.run("run", "--profile", str(profile), *more)
 
 
-def mapped(said: str) -> list[str]:
+def mapped(said):
     """The lines that say which disk each device of the job file is."""
     words = [line.strip().removeprefix("job file").strip() for line in said.splitlines()]
     return [line for line in words if line.startswith("filename=")]

@@ -3,21 +3,15 @@
 import functools
 import json
 import signal
-from collections.abc import Callable, Iterator
 from datetime import UTC, datetime
 from typing import Any
 
 import pytest
-import sqlalchemy as sa
-from tests.rigs.chaos import Chaos
-from tests.rigs.cli import Cli
-from tests.rigs.postgres import Server, postgres_server
+from tests.rigs.postgres import postgres_server
 from tests.rigs.waiting import WAIT_S, until
 
 from diskbench.engine.matrix.status import fleet
 from diskbench.engine.processes import DEAD_AFTER_S
-from diskbench.model.campaign import CellRow, CellSeen
-from diskbench.model.result import StepResult
 from diskbench.store.campaigns import list_campaigns, load_cells
 from diskbench.store.database import open_database
 from diskbench.store.figures import load_headlines
@@ -51,13 +45,13 @@ STEPS = ["write", "long", "last"]
 
 
 @pytest.fixture
-def server() -> Iterator[Server]:
+def server():
     with postgres_server() as running:
         yield running
 
 
 @pytest.fixture
-def user(renting: Chaos, server: Server) -> Cli:
+def user(renting, server):
     """A user whose rows are in PostgreSQL, with a fake cloud that must be empty in the end."""
     renting.user.extra_env["DISKBENCH_DATABASE_URL"] = server.url
     return renting.user
@@ -66,29 +60,29 @@ def user(renting: Chaos, server: Server) -> Cli:
 class Worker:
     """A worker that runs, and what it tells."""
 
-    def __init__(self, user: Cli, name: str, flags: tuple[str, ...]) -> None:
+    def __init__(self, user, name, flags):
         self.log = user.home / f"{name}.log"
         words = ("--log-format", "json", "worker", "--name", name, *flags)
         with self.log.open("w") as sink:
             self.process = user.start(*words, stdout=sink, stderr=sink)
 
-    def told(self) -> list[dict[str, Any]]:
+    def told(self):
         whole = self.log.read_text().rpartition("\n")[0]  # it is being written
         return [json.loads(line) for line in whole.splitlines()]
 
-    def serves(self) -> bool:
+    def serves(self):
         return self.has_told("worker ")
 
-    def has_told(self, begin: str) -> bool:
+    def has_told(self, begin):
         return any(event["event"].startswith(begin) for event in self.told())
 
 
 @pytest.fixture
-def worker(user: Cli) -> Iterator[Callable[..., Worker]]:
+def worker(user):
     """Start a worker; all of them end with the test."""
     started: list[Worker] = []
 
-    def start(name: str, *flags: str) -> Worker:
+    def start(name, *flags: str):
         started.append(Worker(user, name, flags))
         return started[-1]
 
@@ -100,12 +94,12 @@ def worker(user: Cli) -> Iterator[Callable[..., Worker]]:
         print(f"{one.log.name}:\n{one.log.read_text()}")  # shown with a failure
 
 
-def a_profile(user: Cli, seconds: int) -> str:
+def a_profile(user, seconds):
     """Three steps; the one in the middle lasts `seconds`."""
     return user.job(THREE_STEPS, f"three{seconds}.fio", seconds=seconds)
 
 
-def queue(user: Cli, *, cells: int = 1, seconds: int = 4, **more: Any) -> None:
+def queue(user, *, cells=1, seconds=4, **more: Any):
     """Leave a matrix of the fake cloud to workers."""
     fields = {"provider": "fake", "disk": "plain", "size": 1, "profile": a_profile(user, seconds)}
     matrix = {"name": "small", "defaults": fields, "include": [{"replicates": cells}], **more}
@@ -114,38 +108,38 @@ def queue(user: Cli, *, cells: int = 1, seconds: int = 4, **more: Any) -> None:
     )  # JSON is YAML
 
 
-def cells(user: Cli) -> list[CellRow]:
+def cells(user):
     """The cells of the user's one matrix."""
     database = seen_by(user)
     return load_cells(database, list_campaigns(database)[0].campaign_id)
 
 
-def running(user: Cli, step: str = "") -> list[CellSeen]:
+def running(user, step=""):
     """The cells in a worker's hands, or those in one step."""
     return [cell for cell in fleet(seen_by(user)).cells if cell.doing.startswith(step)]
 
 
-def all_over(user: Cli) -> bool:
+def all_over(user):
     return list_campaigns(seen_by(user))[0].state == "done"
 
 
 @functools.cache
-def _database(url: str) -> sa.Engine:
+def _database(url):
     return open_database(url)
 
 
-def seen_by(user: Cli) -> sa.Engine:
+def seen_by(user):
     """The user's database, looked into from here: a command would take a second."""
     return _database(user.extra_env["DISKBENCH_DATABASE_URL"])
 
 
-def measured(user: Cli, trial_id: str | None) -> list[StepResult]:
+def measured(user, trial_id):
     """The finished steps of a trial's one run."""
     plan = find_plan(seen_by(user), trial_id or "")
     return list(load_results(seen_by(user), *plan.run_ids)[plan.run_ids[0]])
 
 
-def names(steps: list[StepResult]) -> list[str]:
+def names(steps):
     return [step.step for step in steps]
 
 

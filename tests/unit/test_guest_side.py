@@ -16,7 +16,7 @@ VERSION = {"api-version": "2021-02-01"}
 WIRE = {"x-ms-version": "2012-11-30"}
 
 
-def test_ec2_wants_a_token_first() -> None:
+def test_ec2_wants_a_token_first():
     imds = Imds({"meta-data/instance-id": "i-0", "meta-data/placement/region": "here"})
     path = "/latest/meta-data/instance-id"
     assert imds.answer(Asked("GET", path)).status == 401
@@ -29,7 +29,7 @@ def test_ec2_wants_a_token_first() -> None:
     assert imds.answer(Asked("GET", "/latest/user-data", headers=shown)).status == 404
 
 
-def test_google_wants_its_header_and_refuses_guest_attributes() -> None:
+def test_google_wants_its_header_and_refuses_guest_attributes():
     server = MetadataServer({"instance": {"id": 7, "networkInterfaces": [{"mac": "a"}]}})
     path = "/computeMetadata/v1/instance/id"
     assert server.answer(Asked("GET", path)).status == 403
@@ -40,7 +40,7 @@ def test_google_wants_its_header_and_refuses_guest_attributes() -> None:
     assert server.answer(Asked("PUT", keys, headers=GOOGLE)).status == 403
 
 
-def test_google_holds_an_answer_back_while_nothing_changes() -> None:
+def test_google_holds_an_answer_back_while_nothing_changes():
     wanted = {"wait_for_change": "true", "timeout_sec": "60"}
     server = MetadataServer({"instance": {"id": 7}})
     first = server.answer(Asked("GET", "/computeMetadata/v1/instance/id", wanted, GOOGLE))
@@ -52,15 +52,13 @@ def test_google_holds_an_answer_back_while_nothing_changes() -> None:
 @pytest.mark.parametrize(
     ("query", "headers", "status"), [(VERSION, AZURE, 200), (VERSION, {}, 400), ({}, AZURE, 400)]
 )
-def test_azure_wants_a_header_and_a_version(
-    query: dict[str, str], headers: dict[str, str], status: int
-) -> None:
+def test_azure_wants_a_header_and_a_version(query, headers, status):
     imds = AzureImds({"compute": {"vmId": "v"}})
     path = "/metadata/instance/compute/vmId"
     assert imds.answer(Asked("GET", path, query, headers)).status == status
 
 
-def test_the_wire_server_takes_reports_down_in_order() -> None:
+def test_the_wire_server_takes_reports_down_in_order():
     wire = WireServer("machine")
     report = b"<Health><State>NotReady</State><SubStatus>Provisioning</SubStatus></Health>"
     assert wire.answer(Asked("POST", "/machine", {"comp": "health"}, WIRE, report)).status == 200

@@ -38,7 +38,5 @@ SOURCES = {
         (["tests/conftest.py"], list(EVERYTHING)),
     ],
 )
-def test_a_change_touches_its_folder_and_the_tests_that_import_it(
-    changed: list[str], chosen: list[str]
-) -> None:
+def test_a_change_touches_its_folder_and_the_tests_that_import_it(changed, chosen):
     assert touched(changed, SOURCES) == chosen

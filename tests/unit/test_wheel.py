@@ -43,9 +43,7 @@ def built(directory: Path, umask: int) -> dict[str, bytes]:
         cwd=copy, env=os.environ | {"SOURCE_DATE_EPOCH": EPOCH}, check=True, timeout=240,
         preexec_fn=lambda: os.umask(umask) and None,
     )  # fmt: skip
-    return {
-        path.name: path.read_bytes() for path in (copy / "dist").iterdir() if path.name[0] != "."
-    }
+    return {one.name: one.read_bytes() for one in (copy / "dist").iterdir() if one.name[0] != "."}
 
 
 @pytest.fixture(scope="module")

@@ -8,7 +8,7 @@ means and medians of a series.
 
 Both are exact, so they agree with PELT (Killick, Fearnhead & Eckley 2012), which prunes the second
 search. They are written out here because `ruptures`, which has both, imports SciPy: 119 MB for one
-function of every run's verdict (2026-11-23). tests/unit/analysis/test_segmentation.py compares.
+function of every run's verdict (2026-11-23). tests/unit/analysis/test_steady.py compares.
 
 Each step of a search takes many ends of segments at once, and the searches of one series share its
 costs. Time grows with the square of the length.

@@ -8,7 +8,7 @@ import pytest
 from benchmarks import bench, bench_rows, bench_run, house_counts
 from benchmarks.bench_rows import Bench, Row
 from benchmarks.bench_run import is_worse, ratios, span
-from benchmarks.mutants import COPIED, MUTANTS, ROOT, Mutant, place_of
+from benchmarks.mutants import COPIED, MUTANTS, ROOT, place_of
 
 KEPT = span([1.0, 1.1, 1.2, 1.1, 1.0])
 
@@ -25,11 +25,11 @@ KEPT = span([1.0, 1.1, 1.2, 1.1, 1.0])
         pytest.param([1.4], False, id="a single value, by less than a third"),
     ],
 )
-def test_worse_by_a_third_beyond_the_ranges_fails(values: list[float], worse: bool) -> None:
+def test_worse_by_a_third_beyond_the_ranges_fails(values, worse):
     assert is_worse(span(values), KEPT) is worse
 
 
-def script(folder: Path, rows: list[dict[str, object]]) -> str:
+def script(folder, rows):
     """A benchmark that writes `rows`."""
     path = folder / "one.py"
     path.write_text(
@@ -39,22 +39,22 @@ def script(folder: Path, rows: list[dict[str, object]]) -> str:
     return str(path)
 
 
-def declared(path: str, *, at_most: float | None = None) -> Bench:
+def declared(path, *, at_most=None):
     return Bench("one", path, "", (Row("speed", "≤ 3 s", at_most, "a floor"),), quick="")
 
 
 @pytest.fixture
-def files(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> bench.Files:
+def files(tmp_path, monkeypatch):
     monkeypatch.setattr(bench_run, "yardstick", lambda: 0.5)
     names = ("baseline.json", "measured.json", "README.md")
     return bench.Files(*(tmp_path / name for name in names))
 
 
-def row(ours: list[float], floor: list[float] | None) -> dict[str, object]:
+def row(ours, floor):
     return {"name": "speed", "unit": "s", "ours": ours, "floor": floor}
 
 
-def write(files: bench.Files, one: Bench) -> int:
+def write(files, one):
     files.readme.write_text(f"# Benchmarks\n\n{bench_rows.BEGIN}\n{bench_rows.END}\n")
     return bench.run_all([one], everything=True, write=True, files=files)
 
@@ -63,9 +63,9 @@ def write(files: bench.Files, one: Bench) -> int:
     ("ours", "floor", "failed"), [([3.0, 3.2], [1.0, 1.0], 1), ([8.0, 8.8], [4.0, 4.0], 0)]
 )
 def test_what_is_worse_by_a_third_fails_and_is_named_and_a_slower_machine_does_not_fail(
-    files: bench.Files, tmp_path: Path, capsys: pytest.CaptureFixture[str],
-    ours: list[float], floor: list[float], failed: int,
-) -> None:  # fmt: skip
+    files, tmp_path, capsys,
+    ours, floor, failed
+):  # fmt: skip
     assert write(files, declared(script(tmp_path, [row([2.0, 2.2], [1.0, 1.0])]))) == 0
     capsys.readouterr()
     again = declared(script(tmp_path, [row(ours, floor)]))
@@ -73,9 +73,7 @@ def test_what_is_worse_by_a_third_fails_and_is_named_and_a_slower_machine_does_n
     assert ("one: speed" in capsys.readouterr().err) == bool(failed)
 
 
-def test_the_baseline_keeps_ratios_only_and_those_of_pairs(
-    files: bench.Files, tmp_path: Path
-) -> None:
+def test_the_baseline_keeps_ratios_only_and_those_of_pairs(files, tmp_path):
     write(files, declared(script(tmp_path, [row([20.0, 22.0, 21.0], [10.0, 10.0, 10.0])])))
     (kept,) = json.loads(files.baseline.read_text()).values()
     assert kept == {"median": 2.1, "low": 2.0, "high": 2.2, "n": 3}
@@ -83,9 +81,7 @@ def test_the_baseline_keeps_ratios_only_and_those_of_pairs(
     assert ratios([2.0, 4.0, 6.0], [1.0, 3.0]) == [1.0, 2.0, 3.0]
 
 
-def test_a_benchmark_that_fails_is_named_and_the_others_are_run(
-    files: bench.Files, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_a_benchmark_that_fails_is_named_and_the_others_are_run(files, tmp_path, capsys):
     broken = Bench("broken", str(tmp_path / "broken.py"), "", (Row("x", "–", None),), quick="")
     (tmp_path / "broken.py").write_text("import sys\nsys.exit('no disk')\n")
     good = declared(script(tmp_path, [row([2.0], [1.0])]))
@@ -95,27 +91,27 @@ def test_a_benchmark_that_fails_is_named_and_the_others_are_run(
     assert "speed" in printed.out
 
 
-def test_each_row_is_declared_once() -> None:
+def test_each_row_is_declared_once():
     names = [(one.name, row.name) for one in bench_rows.BENCHES for row in one.rows]
     assert len(set(names)) == len(names)
     assert len({one.name for one in bench_rows.BENCHES}) == len(bench_rows.BENCHES)
 
 
-def test_the_table_of_the_readme_is_that_of_what_was_measured() -> None:
+def test_the_table_of_the_readme_is_that_of_what_was_measured():
     written = bench.FILES.readme.read_text(encoding="utf-8")
     measured = json.loads(bench.FILES.measured.read_text("utf-8"))
     assert bench_rows.replaced(written, measured) == written, "run script/bench --table"
 
 
 @pytest.mark.parametrize("mutant", MUTANTS, ids=lambda one: one.name)
-def test_its_text_stands_once_and_its_tests_exist(mutant: Mutant) -> None:
+def test_its_text_stands_once_and_its_tests_exist(mutant):
     assert place_of(mutant, ROOT / "src" / "diskbench")
     for test in mutant.tests:
         path, _, name = test.partition("::")
         assert f"def {name}" in Path(ROOT, path).read_text("utf-8")
 
 
-def test_a_copy_has_every_folder_that_tests_import() -> None:
+def test_a_copy_has_every_folder_that_tests_import():
     imported: set[str] = set()
     for path in (ROOT / "tests").rglob("*.py"):
         text = path.read_text("utf-8")
@@ -128,7 +124,7 @@ def test_a_copy_has_every_folder_that_tests_import() -> None:
 SCRIPT = re.compile(r"benchmarks/(\w+)\.py|-m benchmarks\.(\w+)")
 
 
-def test_a_benchmark_that_a_page_or_a_docstring_names_is_there() -> None:
+def test_a_benchmark_that_a_page_or_a_docstring_names_is_there():
     files = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *(ROOT / "script").glob("*")]
     for folder in ("docs", "src", "tests", "benchmarks"):
         files += [*(ROOT / folder).rglob("*.md"), *(ROOT / folder).rglob("*.py")]
@@ -145,6 +141,6 @@ def test_a_benchmark_that_a_page_or_a_docstring_names_is_there() -> None:
 @pytest.mark.parametrize(
     "name", [pytest.param("src/diskbench", marks=pytest.mark.slow), "benchmarks", "emulators"]
 )
-def test_no_two_files_import_each_other(name: str) -> None:
+def test_no_two_files_import_each_other(name):
     sources = house_counts.sources(ROOT / name)
     assert house_counts.circles(house_counts.imports(sources, Path(name).name)) == []

@@ -113,9 +113,7 @@ class TestAzureCaching:
             ("read-write", load(read_share=0), "begin", None, "vm-cached-iops"),
         ],
     )
-    def test_a_cache_that_helps_is_limited_by_the_machine_alone(
-        self, cache, asked, level, iops, limited_by
-    ):
+    def test_a_helpful_cache_is_limited_by_the_machine(self, cache, asked, level, iops, limited_by):
         one = getattr(self.found(cache, asked), level)
         assert one.limited_by == limited_by
         assert one.low_iops <= one.iops
@@ -127,14 +125,11 @@ class TestAzureCaching:
         assert begin.limited_by == "vm-cached-iops"
 
 
-def test_what_its_owner_expects_of_a_disk_is_a_limit():
+def test_what_its_owner_expects_is_a_limit_and_several_disks_have_several_times_theirs():
     path = Path(promise_gates(Promise(iops=5000, mb_per_s=100), None))
     small, large = expect_on(path, load()), expect_on(path, load(MIB))
     assert (small.begin.iops, small.begin.bounds[0].source) == (5000, "--promise")
     assert large.begin.bytes_per_s == pytest.approx(100e6)
-
-
-def test_several_disks_have_several_times_the_limits():
     one = limits("aws", "gp2", 20)
     four = found(one, load(), count=4)
     assert (four.begin.iops, four.lasting.iops) == (12_000, 400)

@@ -1,7 +1,9 @@
 """What commands act on: a directory of the test's own, and what they print."""
 
+import json
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -36,6 +38,10 @@ class Caller:
         ended, out, err = self(*words)
         assert ended == code, err
         return out
+
+    def json(self, *words: str) -> Any:
+        """The document that a command line prints; it must end with 0."""
+        return json.loads(self.done(*words, "--output", "json"))
 
     def refused(self, *words: str) -> str:
         """What a command line says on stderr that is refused."""

@@ -25,20 +25,17 @@ def table(diskbench):
     return ask
 
 
-def test_the_cheapest_comes_first_and_the_unknown_last(table):
-    lines = table(*ASKED).splitlines()
+def test_the_cheapest_comes_first_and_it_says_why_others_fail_and_what_is_documented_and_old(table):
+    out = table(*ASKED)
+    lines = out.splitlines()
     assert lines[0].startswith("10,000 IOPS of 4 KiB (41.0 MB/s), 70% reads, 500 GiB, continuous")
     numbered = [line.split() for line in lines[3:] if line[:2].strip().isdigit()]
     totals = [float(words[-1].rstrip("~").replace(",", "")) for words in numbered[:12]]
     assert totals == sorted(totals)
     assert lines.index("cost unknown:") > lines.index(next(ln for ln in lines if " gp3 " in ln))
-
-
-def test_it_says_why_the_cheaper_ones_fail_and_what_is_documented_and_old(table):
-    out = table(*ASKED)
     assert "  gp2 500 GiB, $50.00: 3,000 IOPS (disk IOPS), 1,500 after 1 h\n" in out
     assert "Too slow in any size: StandardSSD_LRS (6,000 IOPS (disk IOPS))" in out
-    out = " ".join(table(*ASKED).split())
+    out = " ".join(out.split())
     assert "p99 yes: promised worst case; ?: usually met, but not promised: measure" in out
     assert "–: undocumented: measure" in out
     assert "~ a price is more than a year old, or undated" in out
@@ -79,8 +76,7 @@ def test_an_area_and_the_users_machine_narrow_what_is_asked(table):
 
 def test_the_document_has_its_schema(call):
     _, schema, _ = call("schema", "advise")
-    _, out, _ = call(*ASKED, "--output", "json")
-    document = json.loads(out)
+    document = call.json(*ASKED)
     jsonschema.validate(document, json.loads(schema))
     assert document["format"] == 1
     first = document["rows"][0]
@@ -134,8 +130,7 @@ def test_prove_writes_a_matrix_that_can_be_planned(call):
     code, _, err = call(*ASKED, "--prove", "proof.yaml", "--top", "4", "--provider", "aws")
     assert (code, "proof.yaml: 24 cells" in err) == (0, True), err
     assert "diskbench matrix plan proof.yaml --offline" in err
-    out = call.done("matrix", "plan", "proof.yaml", "--offline", "--output", "json")
-    outlook = json.loads(out)
+    outlook = call.json("matrix", "plan", "proof.yaml", "--offline")
     assert len(outlook["cells"]) == 24
     assert {block["disk"] for block in outlook["blocks"]} <= {"gp2", "gp3", "io1", "io2"}
     assert "target=p99 < 2ms" in outlook["blocks"][0]["block"]

@@ -1,4 +1,3 @@
-import json
 import re
 from pathlib import Path
 
@@ -20,8 +19,7 @@ def test_each_value_is_printed_with_where_it_came_from_and_as_json(call, tmp_pat
     lines = {line.split()[0]: " ".join(line.split()[1:]) for line in out.splitlines()}
     assert lines["database_url"] == "postgresql://me:***@db/x DISKBENCH_DATABASE_URL"
     assert (lines["owner"], lines["log_format"]) == ("ci diskbench.toml", "human default")
-    out = call.done("config", "--output", "json")
-    document = json.loads(out)
+    document = call.json("config")
     assert document["format"] == 1
     assert document["settings"]["log_format"] == {"value": "human", "origin": "default"}
 

@@ -1,4 +1,4 @@
-"""`main(argv)` runs a command in the caller's process and leaves nothing of itself behind."""
+"""`main(argv)` in the caller's process: leaves nothing of itself behind, and ends with a code."""
 
 import json
 import logging
@@ -10,10 +10,14 @@ from pathlib import Path
 
 import pytest
 
+from diskbench import errors
+from diskbench.cli.foreground import exit_code
 from diskbench.cli.main import main
+from diskbench.engine.matrix.cells import TrialEnding
 from diskbench.engine.trial import steps
 from diskbench.engine.trial.stop import Stop
 from diskbench.errors import StoreUnavailable, Suspended
+from diskbench.model.outcome import RunEnd, problem_of
 
 JOB = "[read]\nrw=read\nbs=64k\nsize=1m\nioengine=psync\n"
 
@@ -98,3 +102,25 @@ def test_a_process_that_leaves_is_suspended_and_not_stopped():
         with pytest.raises(Suspended):
             ask()
     assert not stop.asked("one")
+
+
+def ended(*states):
+    return tuple(RunEnd(run_id=str(i), run_index=i, state=s) for i, s in enumerate(states))
+
+
+@pytest.mark.parametrize(
+    ("how", "code"),
+    [
+        ({"end": ended("done", "done")}, 0), ({"end": ended("failed", "cancelled")}, 1),
+        ({"end": ended("interrupted", "cancelled")}, 130),
+        ({"suspended": errors.StoreUnavailable("full")}, 2),
+        ({"suspended": ValueError("a fault")}, 1),
+        ({"suspended": errors.ConnectionLost("away")}, 1),
+        ({"suspended": errors.ConnectionLost("away"), "stopped": True}, 130),
+        ({"end": ended("failed"), "problem": problem_of(errors.AccessDenied("expired"))}, 2),
+        ({"end": ended("failed"), "problem": problem_of(errors.NoCapacity("none"))}, 1),
+        ({"end": ended("done"), "not_released": errors.ReleaseFailed("left")}, 3), ({}, 1),
+    ],
+)  # fmt: skip
+def test_the_exit_code_tells_what_costs_most(how, code):
+    assert exit_code(TrialEnding("t1", **how)) == code

@@ -2,6 +2,7 @@
 
 import io
 import json
+import logging
 import os
 import signal
 import subprocess
@@ -10,6 +11,7 @@ from collections.abc import Sequence
 
 import pytest
 
+from diskbench import errors
 from diskbench.cli.main import _renamed
 from diskbench.report.terminal.streams import Shown
 
@@ -93,22 +95,39 @@ def test_a_wrong_command_or_option_is_exit_2_and_the_nearest_is_named():
     assert (found.stdout, diskbench("version", "--nope").returncode) == ("", 2)
 
 
-def test_a_user_error_is_message_and_advice_on_stderr_without_a_traceback():
-    body = "from diskbench.errors import InvalidValue; raise InvalidValue('7 is odd', advice='8')"
-    found = failing(body)
-    assert (found.returncode, found.stderr, found.stdout) == (2, "error: 7 is odd\n  8\n", "")
+@pytest.fixture
+def told(call, monkeypatch):
+    """`diskbench version` in this process, which does something else: exit code and streams."""
+
+    def of(act, *arguments):
+        monkeypatch.setattr("diskbench.cli.version.version", act)
+        return call(*arguments, "version")
+
+    return of
+
+
+def raising(error):
+    def act():
+        raise error
+
+    return act
+
+
+def test_a_user_error_is_message_and_advice_on_stderr_without_a_traceback(told):
+    found = told(raising(errors.InvalidValue("7 is odd", advice="8")))
+    assert found == (2, "", "error: 7 is odd\n  8\n")
 
 
 @pytest.mark.parametrize(
     ("error", "code"),
     [("FioFailed", 1), ("ConnectionLost", 1), ("ReleaseFailed", 3), ("Interrupted", 130)],
 )
-def test_each_kind_of_error_has_its_exit_code(error, code):
-    body = f"from diskbench import errors; raise errors.{error}('it went wrong')"
-    assert failing(body).returncode == code
-    # Debugging shows the traceback, too.
-    assert "Traceback" in failing(body, "--debug").stderr
-    assert "Traceback" in failing(body, DISKBENCH_DEBUG="1").stderr
+def test_each_kind_of_error_has_its_exit_code_and_its_traceback(told, monkeypatch, error, code):
+    act = raising(getattr(errors, error)("it went wrong"))
+    assert told(act)[0] == code
+    assert "Traceback" in told(act, "--debug")[2]
+    monkeypatch.setenv("DISKBENCH_DEBUG", "1")
+    assert "Traceback" in told(act)[2]
 
 
 def test_a_fault_of_diskbench_is_one_line_and_if_possible_a_file_only_its_user_can_read(tmp_path):
@@ -126,16 +145,16 @@ def test_a_fault_of_diskbench_is_one_line_and_if_possible_a_file_only_its_user_c
     assert (found.returncode, "broken" in found.stderr) == (1, True), found.stderr
 
 
-EVENT = "import logging; logging.getLogger('diskbench.x').info('fio started', extra={'run': '01r'})"
+def test_events_are_heard_with_verbose_carry_their_fields_and_may_be_json(told, monkeypatch):
+    def act():
+        logging.getLogger("diskbench.x").info("fio started", extra={"run": "01r"})
 
-
-def test_events_are_heard_with_verbose_carry_their_fields_and_may_be_json():
-    assert failing(EVENT).stderr == ""
-    assert "info fio started run=01r" in failing(EVENT, "--verbose").stderr
-    told = json.loads(failing(EVENT, "--verbose", "--log-format", "json").stderr)
-    assert (told["event"], told["run"], told["logger"]) == ("fio started", "01r", "diskbench.x")
-    found = failing(EVENT, "--verbose", DISKBENCH_LOG_FORMAT="json")
-    assert json.loads(found.stderr)["event"] == "fio started"
+    assert told(act)[2] == ""
+    assert "info fio started run=01r" in told(act, "--verbose")[2]
+    found = json.loads(told(act, "--verbose", "--log-format", "json")[2])
+    assert (found["event"], found["run"], found["logger"]) == ("fio started", "01r", "diskbench.x")
+    monkeypatch.setenv("DISKBENCH_LOG_FORMAT", "json")
+    assert json.loads(told(act, "--verbose")[2])["event"] == "fio started"
 
 
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])

@@ -1,17 +1,36 @@
 """One page of a trial, and the seconds of many runs on one page."""
 
+import os
 import re
 import shutil
+from dataclasses import replace
 from datetime import datetime
+from pathlib import Path
 
+import numpy as np
 import pytest
+from tests.books import SHIPPED
+from tests.rigs.coursed import coursed
 from tests.rigs.measured import keep_finished
 from tests.rigs.plans import RUN_IDS, make_plan, run_fio
+from tests.rigs.replicates import measured
+from tests.unit.cli.test_results_verdict import place
+from tests.unit.report.reported import report
 
 from diskbench.cli import main
 from diskbench.model.ids import short
+from diskbench.report.assemble.result_rows import result_rows
+from diskbench.report.assemble.stored_report import ReportReader
+from diskbench.report.charts.bars import bars_chart
+from diskbench.report.charts.point import ChartPoint
+from diskbench.report.charts.registry import CHARTS
+from diskbench.report.page.write_report import rendered
+from diskbench.results.step_verdicts import step_verdicts
 from diskbench.store.database import open_database
-from diskbench.store.query import find_run
+from diskbench.store.evidence import open_evidence
+from diskbench.store.query import find_run, find_runs
+from diskbench.store.result_tables import warning
+from diskbench.units import format_iops
 
 pytestmark = pytest.mark.slow
 FIRST, SECOND = RUN_IDS
@@ -153,3 +172,110 @@ def test_series_are_made_on_import_and_a_lost_one_costs_only_its_row(imported, t
     path = tmp_path / "many.html"
     assert main.main(["report", "of=many", "-q", "-o", str(path)]) == 0
     assert "n = 4 runs" in path.read_text()
+
+
+MANY = [2900.0 + 7 * n for n in range(40)]
+
+
+def both(database, place: Path):
+    """The row of the report's table on all trials, and the verdict of `results show` on them."""
+    url = (place / "evidence").as_uri()
+    runs = find_runs(database)[::-1]
+    [found] = step_verdicts(database, open_evidence(url), runs, books=SHIPPED)
+    groups, _, _ = ReportReader(database, open_evidence, url).read(runs)
+    [row] = result_rows([view for group in groups for view in group.trials])
+    return row, found
+
+
+@pytest.mark.parametrize(
+    ("own", "shared", "machines"),
+    [(MANY[:6], [], 6), (MANY, [], 40), (MANY[:5], MANY[5:9], 6), (MANY[:4], MANY[4:9], 5)],
+)
+def test_the_interval_is_that_of_the_verdict(database, tmp_path, own, shared, machines):
+    measured(database, own)
+    measured(database, shared, machine="01shared", first=len(own))
+    row, found = both(database, tmp_path)
+    assert found.replicated.machines == machines
+    assert row.iops.text == format_iops(found.replicated.median)
+    interval = found.replicated.interval
+    assert (interval is not None) == (machines >= 6)
+    figures = own + shared if interval is None else (interval.low, interval.high)
+    coverage = "" if interval is None else f"{interval.coverage:.0%}: "
+    span = f"{format_iops(min(figures))}–{format_iops(max(figures))}"
+    assert row.iops.small == f"{coverage}{span}"
+
+
+def test_runs_on_a_machine_that_was_there_are_one_sample_for_both(database, tmp_path):
+    measured(database, MANY[:8], rented=False, labels=(("machine", "mine"),))
+    row, found = both(database, tmp_path)
+    assert (found.replicated.machines, found.replicated.interval) == (1, None)
+    assert row.iops.small == "2,900–2,949"
+
+
+@pytest.fixture
+def fallen(here):  # noqa: ARG001 - the settings lead to it
+    """A trial of four runs of 90 seconds that fall half-way, as the settings name it."""
+    database = open_database(os.environ["DISKBENCH_DATABASE_URL"])
+    evidence = open_evidence(os.environ["DISKBENCH_EVIDENCE_URL"])
+    series = np.concatenate([np.full(45, 3000.0), np.full(45, 25.0)])
+    coursed(database, evidence, series, again=[series] * 3)
+    database.dispose()
+
+
+@pytest.mark.usefixtures("fallen")
+def test_charts_are_listed_and_what_four_runs_give_is_drawn(capsys):
+    assert main.main(["report", "--chart", "list"]) == 0
+    listed = [line.split()[0] for line in capsys.readouterr().out.splitlines()]
+    assert listed == [one.name for one in CHARTS]
+    for name in ("runs", "seconds", "overview", "telling-runs"):
+        assert main.main(["report", "--chart", name, "-q", "-o", f"{name}.html"]) == 0, name
+        assert Path(f"{name}.html").read_text().count("<figure") >= 1
+    assert main.main(["report", "--chart", "nosuch"]) == 2
+    assert "--chart list" in capsys.readouterr().err
+
+
+@pytest.mark.usefixtures("fallen")
+@pytest.mark.parametrize("name", [one.name for one in CHARTS])
+def test_each_chart_is_drawn_alone_or_says_what_it_needs(name, capsys):
+    code = main.main(["report", "--chart", name, "-o", "one.svg"])
+    err = capsys.readouterr().err
+    if code == 0:
+        drawn = Path("one.svg").read_text()
+        assert drawn.startswith("<svg")
+        assert "var(--" not in drawn, "a picture has no page that could say its colours"
+    else:
+        needs = next(one.needs for one in CHARTS if one.name == name)
+        assert (code, f"it needs {needs}" in err) == (2, True), err
+
+
+@pytest.mark.usefixtures("fallen")
+def test_an_axis_is_of_one_chart(capsys):
+    assert main.main(["report", "--axis", "log"]) == 2
+    assert "--chart NAME" in capsys.readouterr().err
+    assert main.main(["report", "--chart", "seconds", "--axis", "log", "-q", "-o", "a.svg"]) == 0
+    points = [
+        ChartPoint(label=name, metric="iops", value=rate) for name, rate in (("a", 9), ("b", 9e4))
+    ]
+    figure = bars_chart(points, name="x", heading="x")
+    made = replace(report(), over=(figure,), chart="x")
+    assert rendered(made, "svg", log=True) == rendered(made, "svg")
+    assert rendered(made, "svg", log=False) != rendered(made, "svg")
+
+
+@pytest.mark.usefixtures("fallen")
+def test_what_only_the_audit_doubts_stands_on_every_surface(tmp_path, capsys):
+    """Rows of before hold no doubts of the audit; it is read beside them."""
+    assert main.main(["results", "import", place(tmp_path / "in", size=8192)]) == 0
+    run_id = capsys.readouterr().out.strip()
+    database = open_database(os.environ["DISKBENCH_DATABASE_URL"])
+    with database.begin() as connection:
+        connection.execute(warning.delete())
+    database.dispose()
+    assert main.main(["results", "show", run_id, "-v"]) == 0
+    assert "! figures-disagree" in capsys.readouterr().out
+    for name in ("a.html", "a.md"):
+        assert main.main(["report", run_id, "-q", "-o", name]) == 0
+        assert "figures-disagree" in Path(name).read_text(), name
+    assert main.main(["publish", "-q", "site"]) == 0
+    pages = [page.read_text() for page in Path("site/trials").glob("*.html")]
+    assert sum("<strong>figures-disagree</strong>" in one for one in pages) == 1

@@ -1,19 +1,28 @@
+"""`diskbench results`: list, show, export, delete, rebuild and import; what a trial cost."""
+
 import csv
 import io
 import json
 import os
 import pty
+import re
 
 import jsonschema
 import polars as pl
 import pytest
+from tests.books import SHIPPED
 from tests.rigs.dump import dump
-from tests.rigs.measured import keep_finished
-from tests.rigs.plans import RUN_IDS, make_plan, make_step, run_fio, save_plan
+from tests.rigs.measured import keep_finished, measure
+from tests.rigs.plans import RUN_IDS, TRIAL_ID, make_plan, make_step, run_fio, save_plan
 
+from diskbench.catalog.cost import disk_part, machine_part
+from diskbench.cli import main
 from diskbench.model.ids import short
+from diskbench.model.options import RentSpec
+from diskbench.model.rental import DiskSpec, Rental, Scope
 from diskbench.store import archive
 from diskbench.store.document import results_schema
+from diskbench.store.finish import finish_run
 from diskbench.store.leases import Lease, create_lease, release_lease
 from diskbench.store.rows import begin_run
 
@@ -54,9 +63,8 @@ def test_list_shows_the_newest_first_and_says_when_there_is_more_or_nothing(call
     _, out, err = call("results", "list", "--limit", "1")
     assert len(out.splitlines()) == 2
     assert "the newest 1 of 2" in err
-    code, out, err = call("results", "list", "--filter", "profile=none")
-    assert (code, out) == (0, "")
-    assert "no run" in err
+    _, out, err = call("results", "list", "--filter", "profile=none")
+    assert (out, "no run" in err) == ("", True)
 
 
 @pytest.mark.parametrize(
@@ -75,8 +83,7 @@ def test_json_meets_its_published_schema(call, command):
 
 def test_the_schema_is_a_schema_and_bears_later_fields(call):
     jsonschema.Draft202012Validator.check_schema(results_schema())
-    _, out, _ = call("results", "show", "--output", "json")
-    document = json.loads(out)
+    document = call.json("results", "show")
     document["runs"][0]["steps"][0]["measurements"][0]["later"] = 1
     document["runs"][0]["later"] = 1
     jsonschema.validate(document, results_schema())
@@ -134,25 +141,21 @@ def test_what_cannot_be_meant_ends_with_2_and_changes_nothing(call, stores, argu
     assert dump(stores[0]) == before
 
 
-def test_delete_takes_rows_and_evidence(call, stores):
-    code, out, _ = call("results", "delete", f"run_id={FIRST}", "--yes")
-    assert (code, out) == (0, f"deleted 1 run and the evidence in {stores[1].url}\n")
-    assert [row["run_id"] for row in dump(stores[0])["diskbench_run"]] == [SECOND]
-    assert archive.list_runs(stores[1]) == [SECOND]
-
-
-def test_the_id_of_a_trial_means_all_its_runs(call, stores):
-    code, out, _ = call("results", "delete", FIRST, "--yes")
-    assert (code, out) == (0, f"deleted 2 runs and the evidence in {stores[1].url}\n")
-    assert archive.list_runs(stores[1]) == []
+@pytest.mark.parametrize(
+    ("named", "gone", "left"), [(f"run_id={FIRST}", "1 run", [SECOND]), (FIRST, "2 runs", [])]
+)
+def test_delete_takes_rows_and_evidence_of_a_run_or_its_trial(call, stores, named, gone, left):
+    told = f"deleted {gone} and the evidence in {stores[1].url}\n"
+    assert call.done("results", "delete", named, "--yes") == told
+    assert [row["run_id"] for row in dump(stores[0])["diskbench_run"]] == left
+    assert archive.list_runs(stores[1]) == left
 
 
 def test_a_list_has_the_figure_and_the_trust_of_the_verdict(call):
     _, out, err = call("results", "list")
     assert out.splitlines()[1].split()[-2] == "?"
     assert "not judged yet" in err
-    _, out, _ = call("results", "show", FIRST, "--output", "json")
-    every = [one for run in json.loads(out)["runs"] for one in run["verdicts"]]
+    every = [one for run in call.json("results", "show", FIRST)["runs"] for one in run["verdicts"]]
     verdicts = [one for one in every if one["step"] == "read"]
     _, out, err = call("results", "list")
     line = out.splitlines()[1]
@@ -174,8 +177,7 @@ def test_a_run_without_a_process_is_suspended_everywhere(call, stores):
         _, out, _ = call("results", "list", plan.trial_id, "--output", output)
         assert "suspended" in out
         assert "running" not in out
-    _, out, _ = call("status", plan.trial_id, "--output", "json")
-    assert [cell["state"] for cell in json.loads(out)["cells"]] == ["suspended"]
+    assert [cell["state"] for cell in call.json("status", plan.trial_id)["cells"]] == ["suspended"]
     _, _, err = call("gc", "--dry-run")
     assert " suspended, not expired" in err
     assert plan.trial_id[-8:] in err
@@ -243,3 +245,56 @@ def test_import_of_a_failed_fio_is_told(call, tmp_path):
     files = run_fio(tmp_path / "bad", make_step(rw="sideways"))
     (tmp_path / "bad.json").write_bytes(files["fio.json"])
     assert call("results", "import", "bad.json")[0] == 2
+
+
+DISK = DiskSpec(type="standard", size_gib=20)
+MACHINE = machine_part(SHIPPED, "aws", "m5.large", "us-east-1")
+PRICES = (MACHINE, disk_part(SHIPPED, "aws", DISK, "us-east-1"))
+SOLD = {"offer": "an m5.large", "disk": DISK, "hourly_usd": 0.1, "prices": PRICES}
+RENTAL = Rental(scope=Scope(provider="aws", region="us-east-1"), spec=RentSpec(), **SOLD)
+
+
+@pytest.fixture
+def rented(here, database, evidence, monkeypatch):
+    """A database in which one run of a rented disk was measured."""
+    monkeypatch.setenv("COLUMNS", "200")
+    plan = make_plan(RUN_IDS[:1], rental=RENTAL)
+    steps = [(step, run_fio(here / str(step.index), step)) for step in plan.steps]
+    save_plan(database, plan, evidence.url)
+    measure(database, evidence, plan, 0, steps)
+    finish_run(database, evidence, plan, 0, "done", None)
+    return database
+
+
+def rent(database, *, given_back: bool) -> None:
+    lease = Lease(lease_id=TRIAL_ID, provider="aws", created_at="2026-11-21T10:00:00+00:00")
+    create_lease(database, lease)
+    if given_back:
+        release_lease(database, TRIAL_ID)
+
+
+def shown_cost(capfd) -> str | None:
+    assert main.main(["results", "show", "last"]) == 0
+    found = re.search(r"^cost  (.*)$", capfd.readouterr().out, re.MULTILINE)
+    return found[1] if found else None
+
+
+def test_a_trial_that_was_given_back_says_what_it_cost_in_words_and_data(rented, capfd):
+    rent(rented, given_back=True)
+    told = shown_cost(capfd)
+    # 64 writes and 64 reads of 4 KiB: the two steps of the plan
+    words = r"\$[\d.,]+ \(.* at \$0\.0974/h, \$0\.0000 for 128 transactions\); emulated: nothing "
+    assert re.fullmatch(f"{words}was paid", told or ""), told
+    assert main.main(["results", "show", "last", "--output", "json"]) == 0
+    document = json.loads(capfd.readouterr().out)
+    jsonschema.validate(document, results_schema())
+    (cost,) = document["costs"]
+    assert (cost["trial_id"], cost["ended"], cost["emulated"]) == (TRIAL_ID, True, True)
+    assert cost["transactions"] == 128
+    assert cost["total_usd"] == cost["known_usd"] > 0
+
+
+def test_without_a_lease_nothing_is_said_and_of_one_that_is_still_rented_so_far(rented, capfd):
+    assert shown_cost(capfd) is None
+    rent(rented, given_back=False)
+    assert " so far (" in (shown_cost(capfd) or "")

@@ -1,9 +1,11 @@
-"""No date is no date: what a file does not tell when it was measured was not measured today."""
+"""No date is no date: what no file tells was not measured today; a refused import keeps nothing."""
 
 import csv
 import io
 import json
+import os
 import re
+from pathlib import Path
 
 import polars as pl
 import pytest
@@ -17,7 +19,7 @@ from diskbench.store.query import find_runs
 
 pytestmark = pytest.mark.slow
 
-GOBONNIEGO = """{"version": "1.0.8", "gobonniego_directory": "/mnt", "results": [
+BONNIE = """{"version": "1.0.8", "gobonniego_directory": "/mnt", "results": [
  {%s"write_bytes": 1000000000, "write_seconds": 10.0, "read_bytes": 1000000000,
   "read_seconds": 5.0, "io_operations": 500, "io_seconds": 5.0}]}"""
 
@@ -37,10 +39,8 @@ def files(tmp_path_factory):
     (place / "fio-undated.json").write_text(json.dumps(document))
     (log,) = (place / "fio").glob("fio_bw*.log")
     (place / "alone_bw.1.log").write_bytes(log.read_bytes())
-    (place / "bonnie-undated.json").write_text(GOBONNIEGO % "")
-    (place / "bonnie-dated.json").write_text(
-        GOBONNIEGO % '"start_time": "2018-02-14T20:14:00.5Z", '
-    )
+    (place / "bonnie-undated.json").write_text(BONNIE % "")
+    (place / "bonnie-dated.json").write_text(BONNIE % '"start_time": "2018-02-14T20:14:00.5Z", ')
     return place
 
 
@@ -71,15 +71,13 @@ def rows(out):
 
 
 def test_rows_and_steps_and_exports_have_no_date(call, taken, tmp_path):
-    out = call.done("results", "list", "--output", "json")
-    runs = {run["run_id"]: run for run in json.loads(out)["runs"]}
+    runs = {run["run_id"]: run for run in call.json("results", "list")["runs"]}
     for name in UNDATED:
         run = runs[taken[name]]
         assert [run[key] for key in ("measured_at", "started_at", "finished_at")] == [None] * 3
     assert runs[taken["bonnie-dated.json"]]["measured_at"].startswith("2018-02-14T20:14:00.5")
     assert runs[taken["dated.json"]]["measured_at"]
-    _, out, _ = call("results", "show", taken["bonnie-undated.json"], "--output", "json")
-    (shown,) = json.loads(out)["runs"]
+    (shown,) = call.json("results", "show", taken["bonnie-undated.json"])["runs"]
     assert {step["started_at"] for step in shown["steps"]} == {None}
     _, out, _ = call("results", "export")
     assert {
@@ -103,8 +101,7 @@ def test_lists_put_them_last_and_last_is_what_was_imported_last(call, taken):
     assert all("no date" in line for line in lines[-3:])
     assert "no date" not in "".join(lines[:-3])
     for words, name in (("last", DATED[-1]), ("last~2", UNDATED[-1])):
-        _, out, _ = call("results", "show", words, "--output", "json")
-        assert json.loads(out)["runs"][0]["run_id"] == taken[name]
+        assert call.json("results", "show", words)["runs"][0]["run_id"] == taken[name]
 
 
 @pytest.mark.parametrize(
@@ -117,8 +114,7 @@ def test_no_bound_of_time_meets_them(call, taken, bounds):
 
 def test_what_is_kept_for_a_time_only_loses_what_is_older(call, taken):
     assert call("results", "delete", "--until", "2019-01-01", "--yes")[0] == 0
-    _, out, _ = call("results", "list", "--output", "json")
-    left = {run["run_id"] for run in json.loads(out)["runs"]}
+    left = {run["run_id"] for run in call.json("results", "list")["runs"]}
     assert left == set(taken.values()) - {taken["bonnie-dated.json"]}
 
 
@@ -154,8 +150,7 @@ def test_regressions_leave_them_out_by_name(call, tmp_path):
         connection.execute(run.update().where(run.c.trial_id == trial).values(measured_at=None))
     assert find_runs(database)[-1].trial_id == trial
     database.dispose()
-    out = call.done("regressions", "--output", "json")
-    found = json.loads(out)
+    found = call.json("regressions")
     assert (found["undated"], len(found["histories"][0]["points"])) == ([trial], 8)
     _, out, _ = call("regressions")
     assert trial in out
@@ -164,3 +159,47 @@ def test_regressions_leave_them_out_by_name(call, tmp_path):
     (page,) = (tmp_path / "site" / "configurations").iterdir()
     assert "not drawn over time, because they have no date" in page.read_text()
     assert call("report", "disk=gp2", "-o", "all.html")[0] == 0
+
+
+CASES = Path(__file__).parents[2] / "cases/imports"
+
+
+DAMAGED = {
+    "a cut CSV line": b"1.97,1.97,host,1,1500000000,8196M,,1\n",
+    "terse with a negative figure": b"3;fio-3.33;a;0;0;-1;" + b"0;" * 200,
+    "figures that disagree": (
+        b"Timing cached reads:   2 MB in  2.00 seconds = 10143.33 MB/sec\n"
+        b"Timing buffered disk reads: 484 MB in  3.01 seconds = 160.89 MB/sec\n"
+    ),
+    "JSON that ends early": b'{"fio version" : "fio-3.33", "jobs" : [',
+    "text of fio without results": b"fio-2.1\nStarting 1 process\n",
+    "nothing known": b"bought on Tuesday",
+}
+
+
+@pytest.mark.parametrize("first", [True, False], ids=["after a good file", "before it"])
+@pytest.mark.parametrize("what", DAMAGED)
+def test_one_bad_file_of_several_leaves_nothing_behind(call, tmp_path, what, first):
+    bad = tmp_path / "bad.txt"
+    bad.write_bytes(DAMAGED[what])
+    good = CASES / "bonnie-1.96.txt"
+    err = call.refused("results", "import", *map(str, [good, bad] if first else [bad, good]))
+    assert "bad.txt" in err
+    assert "Traceback" not in err
+    assert nothing_is_kept(call, tmp_path)
+
+
+@pytest.mark.parametrize(
+    ("name", "label"), [(b"half-\xff.txt", "a=b"), (b"whole.txt", os.fsdecode(b"a=half-\xff"))]
+)
+def test_a_name_that_no_database_keeps_leaves_nothing_behind(call, tmp_path, name, label):
+    path = tmp_path / os.fsdecode(name)
+    path.write_bytes((CASES / "bonnie-1.96.txt").read_bytes())
+    assert "not valid UTF-8" in call.refused("results", "import", "--label", label, str(path))
+    assert nothing_is_kept(call, tmp_path)
+
+
+def nothing_is_kept(call, tmp_path):
+    assert not [path for path in tmp_path.glob("evidence/**/*") if path.is_file()]
+    code, out, _ = call("results", "list", "--output", "json")
+    return code == 0 and json.loads(out)["runs"] == []

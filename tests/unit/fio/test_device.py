@@ -34,7 +34,7 @@ def test_the_counters_of_every_report_of_fio_are_read(form):
     assert count.share == pytest.approx(17 / 18)
 
 
-def test_requests_and_merges_are_what_the_device_did_unless_others_used_it():
+def test_requests_and_merges_are_the_devices_unless_others_used_it_or_a_driver_may_split_blocks():
     def share(reads, merges=0):
         return counts([Told()], [Disk(reads=reads, read_merges=merges)])["read"].share
 
@@ -43,9 +43,6 @@ def test_requests_and_merges_are_what_the_device_did_unless_others_used_it():
     for reads, wanted in shares.items():
         assert share(reads) == pytest.approx(wanted, abs=1e-3), reads
     assert share(360_100) is None
-
-
-def test_blocks_that_a_driver_may_split_are_no_proof_by_requests():
     jobs, disk = [Told(block=1 << 20, iops=100)], Disk(reads=6000, writes=0)
     assert counts(jobs, [disk])["read"].share is None
     moved = replace(disk, read_bytes=6000 << 20, write_bytes=0)

@@ -18,8 +18,8 @@ from diskbench.model.facts import DiskFacts
 TINY = {
     "size": "16m", "runtime": "1", "capacity_runtime": "1", "drain": "1", "passes": "1",
     "random_passes": "1", "chars": "64k", "files": "200", "random_files": "50", "seeks": "200",
-    "count": "2000", "steps": "2", "pause": "0", "cached_runtime": "1", "warm_up": "0",
-    "mixes": "100 65 0", "block_sizes": "64k 4k", "depths": "1 4", "workers": "2",
+    "count": "500", "steps": "2", "pause": "0", "cached_runtime": "1", "warm_up": "0",
+    "shares": "0 50", "mixes": "100 65 0", "block_sizes": "64k 4k", "depths": "4", "workers": "2",
 }  # fmt: skip
 SHORT = "runtime=500ms"
 FACTS = machine(2, memory_bytes=4 << 30, fio_engines=("libaio",))

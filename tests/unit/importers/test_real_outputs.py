@@ -7,7 +7,6 @@ Those of others, changed, follow: what contradicts itself or stands around a res
 """
 
 import json
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -16,9 +15,7 @@ from tests.rigs.plans import call_fio
 from diskbench.errors import FioOutputUnreadable, InvalidValue
 from diskbench.fio.audit import audit_output
 from diskbench.fio.text import parse_text
-from diskbench.importers.form import Imported
 from diskbench.importers.registry import read_imported
-from diskbench.model.result import Measurement
 from diskbench.store.import_sources import read_sources
 
 CASES = Path(__file__).parents[2] / "cases"
@@ -37,7 +34,7 @@ def test_all_that_is_read_of_each_file_is_as_it_was_worked_out(golden):
     golden.check("imports.txt", "\n".join(said))
 
 
-def told(name: str, found: Imported) -> Iterator[str]:
+def told(name, found):
     """All that was read of a file."""
     yield f"{name}: {found.kind} {found.tool_version} {dict(sorted(found.facts.items()))}"
     yield from (f"  note: {note}" for note in found.notes)
@@ -53,7 +50,7 @@ def told(name: str, found: Imported) -> Iterator[str]:
             yield from (f"      {figures(row)}" for row in step.measurements)
 
 
-def figures(row: Measurement) -> str:
+def figures(row):
     """The fields of a row that its file says."""
     told_fields = ((k, v) for k, v in row if v is not None and k not in OF_THE_STEP)
     return " ".join(f"{k}={v:.9g}" if isinstance(v, float) else f"{k}={v}" for k, v in told_fields)

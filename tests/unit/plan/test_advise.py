@@ -114,9 +114,7 @@ def test_the_least_that_carries_a_load_is_bought(kind, size, rate, more, bought)
         ("azure Standard_LRS", 100, 100, MIXED, "documented latency is usually 18.1 ms"),
     ],
 )
-def test_what_does_not_carry_it_says_when_and_which_limit_it_falls_to(
-    kind, size, rate, more, why_not
-):
+def test_what_cannot_carry_it_says_when_and_what_limit_it_falls_to(kind, size, rate, more, why_not):
     cloud, disk_type = kind.split()
     answer = asked(cloud, size, rate, **more)
     assert refusal(answer, disk_type).why == why_not
@@ -225,9 +223,7 @@ demands = st.builds(
 
 
 @given(demands, st.sampled_from(CLOUDS))
-def test_what_is_advised_carries_the_load_for_a_month_in_the_simulator_and_no_refusal_is_mute(
-    demand, cloud
-):
+def test_what_is_advised_carries_its_load_a_simulated_month_and_no_refusal_is_mute(demand, cloud):
     answer = advise([Market(SHIPPED, cloud, price_book(cloud).region)], demand)
     assert all(one.why for one in answer.refused)
     days = demand.stages * (30 if demand.daily else 1)

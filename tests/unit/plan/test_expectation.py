@@ -254,13 +254,10 @@ def test_credit_is_charged_with_what_was_done_before_and_idle_time_gives_it_back
     assert expected_afterwards(path, [Stage(None, 60, reached=3000)]) == [None]
 
 
-def test_a_machine_named_with_the_disk_limits_it_too():
+def test_a_machine_named_with_the_disk_limits_it_and_an_unknown_one_is_told_with_what_is_near():
     path = limit_paths_of(named_disk("aws:io1:100:iops=5000"), "c4.xlarge", SHIPPED)[0]
     (found,) = expected_afterwards(path, [Stage(Load(block_bytes=2**20, depth=8), 60, reached=89)])
     assert found[0].begin.limited_by == "vm-throughput"
-
-
-def test_a_machine_type_that_is_not_known_is_said_to_be_so_with_what_is_near():
     near = {"c4.xlrage": "c4.xlrage towards gp3 (near: c4.xlarge", "warp.9": "warp.9 towards gp3"}
     for machine, unknown in {None: "", "c4.xlarge": "", **near}.items():
         (found,) = Hint(as_disk="aws:gp3:100", as_machine=machine).limit_paths(SHIPPED)

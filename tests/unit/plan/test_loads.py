@@ -1,18 +1,28 @@
-"""How steps load several disks, and the first pass apart from the later ones."""
+"""How steps load several disks; a recorded load becomes a profile that diskbench accepts."""
+
+import re
 
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 from tests.books import SHIPPED
 from tests.rigs.plans import cells_of
+from tests.rigs.searching import examples
 from tests.unit.plan.planned import planned as plan_of
 
 from diskbench.engine.trial.planning import draft
 from diskbench.errors import InvalidValue, ProfileError
 from diskbench.fio.profiles import parse_profile, shipped_profile
+from diskbench.fio.steps import build_steps
+from diskbench.fio.target import FioTarget
+from diskbench.importers.load import Recorded, Sample
 from diskbench.model.expectation import Promise
+from diskbench.model.facts import HostFacts
 from diskbench.model.options import RentSpec
 from diskbench.model.rental import DiskSpec, Scope
 from diskbench.model.spec import Cell, NamedDisk, Plan, Step, TargetSpec
 from diskbench.plan.cells import check_several, requested_target
+from diskbench.plan.load_profile import load_profile
 from diskbench.plan.loads import cold_and_warm, disks_loaded
 from diskbench.providers.azure.plugin import AzureOptions
 
@@ -182,3 +192,53 @@ def test_each_measurement_is_done_cold_and_then_warm_and_a_share_is_of_its_warm_
     assert [step.index for step in found] == list(range(5))
     assert found[1].job == found[2].job == READ.job
     assert found[4].job == "[half]\nrate_iops=50% of randread-warm\n"
+
+
+TARGET = FioTarget(kind="directory", path="/mnt/disk/work", size_bytes=None, capacity_bytes=None)
+
+
+def record(*samples):
+    loads = (
+        Sample(60.0 * n, r, w, r * s, w * s, seconds=60.0) for n, (r, w, s) in enumerate(samples)
+    )
+    return Recorded("sda", tuple(loads), is_dated=False)
+
+
+def steps(load, name="week.txt"):
+    profile = parse_profile(load_profile(load, name), name="mine")
+    facts = HostFacts(fio_version="fio-3.33", fio_engines=("libaio",))
+    return build_steps(profile, {}, facts, TARGET).steps
+
+
+def rate_of(step):
+    jobs = int(re.search(r"numjobs=(\d+)", step.job)[1])
+    return jobs * sum(map(int, re.search(r"rate_iops=([\d,]+)", step.job)[1].split(",")))
+
+
+def test_the_steps_have_the_rates_blocks_and_mix_of_their_samples_whatever_their_name():
+    load = record(*[(rate, 0, 4096) for rate in range(100, 2100, 100)])  # 20 samples
+    made = {step.name: rate_of(step) for step in steps(load) if step.role == "offered"}
+    for name, rate in {"p50": 1000, "p75": 1500, "p90": 1800, "p95": 1900, "p99": 2000}.items():
+        assert abs(made[name] - rate) <= 0.03 * rate
+    load = record(*[(70, 30, 16_384)] * 10, *[(0, 900, 131_072)] * 10)
+    made = {step.name: step.job for step in steps(load)}
+    assert "bs=16384" in made["p50"]
+    assert "rwmixread=70" in made["p50"]
+    assert "bs=131072" in made["p75"]
+    assert "rw=randwrite" in made["p75"]
+    assert steps(record((100, 0, 4096)), name='a: "b" {{ c }} #.txt'.replace("{{ c }}", "c"))
+
+
+iops = st.integers(0, 50_000)
+
+
+samples = st.lists(st.tuples(iops, iops, st.integers(512, 1 << 20)), min_size=1, max_size=30)
+
+
+@settings(deadline=None, max_examples=examples(40))
+@given(samples.filter(lambda all_of_it: any(r + w for r, w, _ in all_of_it)))
+def test_whatever_was_recorded_diskbench_accepts_its_profile(samples):
+    made = [step for step in steps(record(*samples)) if step.role == "offered"]
+    most = max(r + w for r, w, _ in samples)
+    assert made
+    assert abs(rate_of(made[-1]) - most) <= max(0.03 * most, 33)

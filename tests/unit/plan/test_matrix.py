@@ -116,9 +116,7 @@ NAMES = st.lists(st.sampled_from("abcdef"), min_size=1, max_size=4, unique=True)
 
 @settings(deadline=None, max_examples=60)
 @given(NAMES, SIZES, st.data())
-def test_there_are_as_many_as_the_product_less_what_is_excluded_and_what_is_added(
-    disks, sizes, data
-):
+def test_there_are_as_many_as_the_product_less_the_excluded_and_what_is_added(disks, sizes, data):
     product = [{"disk": d, "size": s} for d in disks for s in sizes]
     excluded = data.draw(st.lists(st.sampled_from(product), unique_by=str, max_size=4))
     added = data.draw(st.lists(st.sampled_from("uvwxyz"), unique=True, max_size=4))

@@ -14,19 +14,18 @@ from diskbench.catalog.lookup import DiskLimits, limits
 from diskbench.catalog.path import Path, disk_gates
 from diskbench.engine.matrix.matrix_file import outlook_of, read_matrix
 from diskbench.errors import CloudSilent, HostUnavailable, InvalidValue
-from diskbench.model.expectation import BeyondCredit
 from diskbench.model.options import RentSpec
 from diskbench.model.outcome import problem_of
 from diskbench.model.rental import DiskSpec, Scope
 from diskbench.plan.expectation import expectation_of
-from diskbench.plan.outlook import Credit, credit_of, out_of_reach, with_expected
+from diskbench.plan.outlook import credit_of, out_of_reach, with_expected
 from diskbench.providers.options import EmulationOptions
 from diskbench.units import GIB
 
 GP2_20 = limits("aws", "gp2", 20)
 
 
-def outlook(profile: str, of: DiskLimits) -> Credit | None:
+def outlook(profile, of):
     """The credit of a profile (shipped by name, else its text) on a disk."""
     path = Path(disk_gates(of))
     return credit_of(expectation_of(planned(profile), SHIPPED, path))
@@ -62,7 +61,7 @@ def test_a_step_that_asks_for_less_lets_it_refill():
     assert outlook(spend + rest + again, GP2_20).gone_s is None
 
 
-def test_reads_do_not_use_up_what_writes_have():
+def test_reads_use_up_nothing_of_writes_large_requests_cost_bytes_and_small_ones_operations():
     shares = (("read", 90_000), ("write", 9_000))
     buckets = (SharedLimits(of, Allowance(100, 1000, held), None) for of, held in shares)
     apart = DiskLimits("x", 20, tuple(buckets))
@@ -70,10 +69,7 @@ def test_reads_do_not_use_up_what_writes_have():
     assert outlook(job("rw=randread\nbs=4k\ndirect=1", 101), apart).gone_s == pytest.approx(100)
     assert outlook(job("rw=randwrite\nbs=4k\ndirect=1", 90), apart).gone_s == pytest.approx(10)
     assert outlook(job("rw=randrw\nbs=4k\ndirect=1", 90), apart).gone_s == pytest.approx(10)
-
-
-def test_large_requests_cost_bytes_and_small_ones_operations():
-    """A premium disk of 20 GiB (P4) has a bucket of each: 120 to 3,500 IOPS, 25 to 170 MB/s."""
+    # A premium disk of 20 GiB (P4) has a bucket of each: 120 to 3,500 IOPS, 25 to 170 MB/s.
     premium = limits("azure", "Premium_LRS", 20)
     for rw, bs in (("randread", "4k"), ("read", "1m")):
         found = outlook(job(f"rw={rw}\nbs={bs}\ndirect=1", 3600), premium)
@@ -140,16 +136,7 @@ FLAT = [
 ]  # fmt: skip
 
 
-def beyond(
-    cloud: str,
-    disk: str,
-    gib: int,
-    machine: str | None,
-    profile: str,
-    parameters: tuple[tuple[str, str], ...] = (),
-    *,
-    scale: float = 1.0,
-) -> BeyondCredit | None:
+def beyond(cloud, disk, gib, machine, profile, parameters=(), *, scale=1.0):
     lab = {"lab": EmulationOptions(time_scale=scale)} if scale != 1 else {}
     found = planned(
         profile, parameters=parameters, target=NEW_DISK.model_copy(update={"size_bytes": GIB}),
@@ -162,7 +149,7 @@ def beyond(
     return found.beyond
 
 
-def told(flags: str) -> tuple[str | None, tuple[tuple[str, str], ...]]:
+def told(flags):
     """The profile and the parameters of the options that are proposed."""
     words = shlex.split(flags)
     profile = words[words.index("--profile") + 1] if "--profile" in words else None

@@ -1,4 +1,4 @@
-"""Which logs become part of which run: by prefix, job name and number; and what is left."""
+"""Which logs become part of which run; a job file that includes others."""
 
 import json
 
@@ -7,11 +7,12 @@ from tests.rigs.fio_reports import Disk, Told, text
 from tests.rigs.taken_in import taken_in
 
 import diskbench
-from diskbench.errors import InvalidValue
+from diskbench.errors import InvalidValue, ProfileError
 from diskbench.fio.declared import options_of
 from diskbench.importers.fio_report import report_steps
 from diskbench.store import import_sources
 from diskbench.store.import_sources import read_sources
+from diskbench.store.profile_file import find_profile
 
 STATS = {
     "io_bytes": 4096 * 3000, "io_kbytes": 12_000, "total_ios": 3000, "runtime": 3000,
@@ -187,15 +188,54 @@ DD = "1024+0 records out\n1073741824 bytes (1.1 GB) copied, 2.14748 s, 500 MB/s\
 HDPARM = "/dev/sda:\n Timing buffered disk reads: 1500 MB in  3.00 seconds = 500.00 MB/sec\n"
 
 
-def test_a_file_of_several_tools_gives_the_figures_of_each(tmp_path):
+def test_a_file_of_several_tools_gives_the_figures_of_each_or_names_what_cannot_be_read(tmp_path):
     file = place(tmp_path, **{"log.txt": DD + HDPARM + text([Told()], [Disk(reads=180_000)])})
     sources = read_sources([file / "log.txt"])[0]
     assert sorted(source.parsed.kind for source in sources) == ["dd", "fio-text", "hdparm"]
     assert [source.is_further for source in sources] == [False, True, True]
-
-
-def test_what_cannot_be_read_of_a_file_of_several_tools_is_named(tmp_path):
     broken = DD.replace("2.14748", "99999999999")
     (source,) = read_sources([place(tmp_path, **{"log.txt": broken + HDPARM}) / "log.txt"])[0]
     assert "dd" in source.parsed.runs[0].reports
     assert "left out" in source.parsed.runs[0].reports
+
+
+def test_included_files_are_part_of_the_profile(tmp_path):
+    (tmp_path / "sub").mkdir()
+    (tmp_path / "job.fio").write_text("[global]\ninclude sub/common.inc ; shared\n[a]\nrw=read\n")
+    (tmp_path / "sub/common.inc").write_text("bs=4k\ninclude more.inc\n")
+    (tmp_path / "sub/more.inc").write_text("iodepth=4\n")
+    template = find_profile(str(tmp_path / "job.fio")).template
+    assert [line for line in template.splitlines() if line and not line.startswith(";")] == [
+        "[global]", "bs=4k", "iodepth=4", "[a]", "rw=read",
+    ]  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("name", "why"),
+    [
+        ("missing.inc", "cannot be read"),
+        ("../outside.inc", "outside its directory"),
+        ("/etc/hostname", "outside its directory"),
+        ("job.fio", "more than 8 times deep"),
+        ("link.inc", "outside"),
+    ],
+)
+def test_a_file_that_cannot_be_included_is_named(tmp_path, name, why):
+    folder = tmp_path / "jobs"
+    folder.mkdir()
+    (tmp_path / "outside.inc").write_text("bs=4k\n")
+    (folder / "link.inc").symlink_to(tmp_path / "outside.inc")
+    (folder / "job.fio").write_text(f"[global]\ninclude {name}\n[a]\nrw=read\n")
+    with pytest.raises(ProfileError, match=why) as caught:
+        find_profile(str(folder / "job.fio"))
+    assert caught.value.advice
+
+
+@pytest.mark.slow
+def test_files_that_include_each_other_many_times_over_do_not_fill_the_memory(tmp_path):
+    for level in range(7):
+        (tmp_path / f"{level}.inc").write_text(f"include {level + 1}.inc\n" * 100)
+    (tmp_path / "7.inc").write_text("bs=4k\n" * 100)
+    (tmp_path / "job.fio").write_text("[a]\nrw=read\ninclude 0.inc\n")
+    with pytest.raises(ProfileError, match="more than 8 MiB"):
+        find_profile(str(tmp_path / "job.fio"))

@@ -230,9 +230,7 @@ def test_a_host_that_is_saved_again_or_later_keeps_the_places_of_the_others(any_
     plans = [make_plan((f"{n:026}",)) for n in range(3)]
     rows.save_plans(any_database, plans[:2], "file:///e", owner="me")
     rows.save_plans(any_database, plans, "file:///e", owner="another")
-    places = {
-        cell.trial_id: (cell.position, cell.owner) for cell in campaigns.run_cells(any_database)
-    }
+    places = {one.trial_id: (one.position, one.owner) for one in campaigns.run_cells(any_database)}
     names = [plan.trial_id for plan in plans]
     assert places == dict(zip(names, [(0, "me"), (1, "me"), (2, "another")], strict=True))
 

@@ -91,16 +91,13 @@ def test_windows_count_by_their_length_and_two_rows_of_one_time_do_not_double_th
     assert column(rows, "iops") == [100] * 5 + [40] * 10
 
 
-def test_the_window_that_fio_does_not_log_is_what_its_json_counts_beyond(tmp_path):
+def test_a_window_that_fio_does_not_log_is_what_its_json_counts_beyond_for_jobs_without(tmp_path):
     windows = [(1000, 100, 0, 0), (2000, 100, 0, 0)]
     logs = {"x_iops.1.log": lines(windows), "x_bw.1.log": lines(windows)}
     rows = series_rows(tmp_path, logs, {"read": Total(ios=260, bytes=260 * 1024, runtime_s=3.001)})
     assert column(rows, "iops") == pytest.approx([100, 100, 60], rel=0.01)
     assert column(rows, "bytes_per_s")[2] == pytest.approx(60 * 1024, rel=0.01)
     assert len(series_rows(tmp_path, logs, {"read": Total(200, 200 * 1024, runtime_s=2.0)})) == 2
-
-
-def test_only_the_jobs_that_did_not_log_their_last_window_get_the_rest(tmp_path):
     logs = {
         "x_iops.1.log": lines([(1000, 100, 0, 0), (2000, 100, 0, 0)]),
         "x_iops.2.log": lines([(1000, 100, 0, 0), (2000, 100, 0, 0), (3000, 90, 0, 0)]),

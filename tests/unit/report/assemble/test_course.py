@@ -1,4 +1,4 @@
-"""A thinned series shows its extremes and its stalls, and is never longer than asked."""
+"""A thinned series shows its extremes and stalls, never longer than asked; phases."""
 
 import re
 from bisect import bisect_right
@@ -10,27 +10,28 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as arrays
+from tests.rigs.searching import examples
+from tests.rigs.synthetic import Noise, flat, settling, steps, with_stalls
 from tests.unit.report.inside import expectation, series
 from tests.unit.report.made import plan, step
 from tsdownsample import MinMaxDownsampler
 
+from diskbench.analysis.phases import step_phases
 from diskbench.model.expectation import CreditRange, PlanExpectation, StepExpectation
 from diskbench.model.spec import Loop
 from diskbench.report.assemble import course
 from diskbench.report.assemble.course import courses, kept, stalled
+from diskbench.report.assemble.phases import MOST_LINES, cliff_words, clock, phase_lines
 from diskbench.report.charts.figure import svg
 from diskbench.report.charts.heat import bounds_of, overview_chart
 
 
-def test_a_course_holds_every_second_but_the_last_unwhole_one():
+def test_a_course_holds_every_second_but_the_last_unwhole_one_round_after_round():
     [found] = courses(series([3000] * 20 + [5]))
     assert found.seconds == 20
     assert found.tracks["read"]["iops"].tolist() == [3000.0] * 20
     [short] = courses(series([3000] * 5))
     assert short.seconds == 5
-
-
-def test_rounds_lie_after_each_other_without_their_last_seconds():
     rounds = [series([k] * 12, index=k, of_round=k) for k in (1, 2, 3)]
     [found] = courses(pl.concat(rounds))
     assert found.rounds == (0, 11, 22)
@@ -109,7 +110,7 @@ def test_lowest_and_highest_survive_and_no_more_points_than_asked_come_out(value
 
 
 @pytest.mark.slow
-@settings(deadline=None, max_examples=60)
+@settings(deadline=None, max_examples=examples(60))
 @given(rates.filter(lambda values: values.size > 800), st.integers(100, 600))
 def test_of_many_stalls_each_part_of_the_series_shows_one(values, n_out):
     values[::2] = 0.0
@@ -144,7 +145,7 @@ def test_the_extremes_of_each_part_are_those_of_tsdownsample(size, levels):
     assert set(kept(values).tolist()) == {0, *theirs.tolist(), size - 1}
 
 
-@settings(deadline=None, max_examples=30)
+@settings(deadline=None, max_examples=examples(30))
 @given(st.sets(st.integers(1, 86_398), min_size=1, max_size=40), st.sampled_from([0.6, 1.5]))
 def test_a_single_second_of_a_day_beyond_its_neighbours_is_drawn(seconds, factor):
     day = np.random.default_rng(5).normal(3000, 20, 86_400)
@@ -163,7 +164,7 @@ def made(run_id, values, **more):
 
 
 @pytest.mark.slow
-@settings(deadline=None, max_examples=60)
+@settings(deadline=None, max_examples=examples(60))
 @given(
     st.lists(
         arrays.arrays(np.float32, st.integers(1, 900), elements=st.floats(0, 4096, width=32)),
@@ -249,3 +250,57 @@ def test_five_hundred_runs_of_an_hour_are_one_small_drawing():
     drawn = svg(overview_chart(bands))
     assert len(drawn) < 1_500_000
     assert not re.findall(r"#[0-9a-fA-F]{3,8}\b", drawn)
+
+
+QUIET = Noise(sd=0.0)
+FLAT = flat(1000, 600, QUIET, seed=1)
+
+
+def of(values, step="read", run="r1", **more):
+    found = step_phases(values, values * 4096)
+    return found.model_copy(update={"step": step, "run_id": run, **more})
+
+
+def cliff(step="read", run="r1"):
+    return of(steps([(3000, 1862), (100, 600)], QUIET, seed=1), step, run)
+
+
+def test_each_phase_has_a_line_with_its_level_and_time_and_a_ramp_whence_and_whither():
+    assert phase_lines([cliff()]) == [
+        "read: steady (baseline)",
+        "  burst     0:00–31:02  3,000 IOPS  12.3 MB/s",
+        "  baseline 31:02–41:02    100 IOPS  0.41 MB/s",
+    ]
+    [_, ramp, level] = phase_lines([of(settling(2500, 1000, 150, 1800, QUIET, seed=1))])
+    assert " → " in ramp
+    assert level.split()[0] == "level"
+
+
+def test_stalls_are_counted_and_the_longest_are_told_in_order():
+    stalls = [(10, 11), (60, 62), (100, 103), (200, 204)]
+    *_, told = phase_lines([of(with_stalls(FLAT, stalls))])
+    assert told == "  4 stalls, 10 s in all, the longest: 2 s at 1:00, 3 s at 1:40, 4 s at 3:20"
+    assert phase_lines([of(with_stalls(FLAT, [(60, 62)]))])[-1] == "  1 stall: 2 s at 1:00"
+
+
+def test_of_several_runs_only_what_happened_is_told_with_the_run_it_happened_in():
+    assert phase_lines([of(FLAT[:100])]) == [], "a short step of one level"
+    level = of(FLAT, run="r1")
+    assert phase_lines([level, cliff(run="r2")])[0] == "read (run 2): steady (baseline)"
+    assert phase_lines([of(FLAT, rounds=10)])[0] == "read: steady in 10 rounds"
+
+
+@pytest.mark.slow
+def test_many_steps_are_cut_short_and_the_rest_counted():
+    lines = phase_lines([cliff(step=f"s{i}") for i in range(30)])
+    assert len(lines) <= MOST_LINES + 1
+    assert lines[-1] == "22 more steps with phases (all: --output json)"
+
+
+def test_a_cliff_is_said_in_words_on_a_clock():
+    told = "burst of 3,000 IOPS for 31:02 in read, then a baseline of 100 IOPS"
+    assert cliff_words([cliff()]) == told
+    assert cliff_words([of(FLAT)]) == ""
+    assert cliff_words([of(steps([(100, 600), (3000, 600)], QUIET, seed=1))]) == ""
+    # Hours are told only where there are some.
+    assert [clock(0), clock(59.6), clock(3599), clock(3600)] == ["0:00", "1:00", "59:59", "1:00:00"]

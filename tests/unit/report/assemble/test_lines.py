@@ -182,13 +182,10 @@ def test_a_figure_is_judged_by_the_limit(p99_ns, outcome):
     assert "10.0 ms (etcd)" in found.text
 
 
-def test_the_worst_of_several_runs_counts():
+def test_the_worst_of_several_runs_counts_and_what_too_few_syncs_back_is_not_measured():
     (found,) = threshold_lines([ETCD], [line(2e6, 12e6, 3e6)])
     assert found.outcome == "not passed"
     assert "12.0 ms, the worst of 3 runs" in found.text
-
-
-def test_a_figure_that_too_few_syncs_back_is_not_passed_over():
     (few,) = threshold_lines([ETCD], [line()])
     (none,) = threshold_lines([ETCD], [line(1.0, step="other")])
     assert {few.outcome, none.outcome} == {"not measured"}

@@ -85,16 +85,13 @@ def blocks(sizes=SIZES, **more):
     ]
 
 
-def test_a_curve_has_a_point_for_each_block_size_in_order():
+def test_a_curve_has_a_point_for_each_block_size_in_order_the_median_over_the_runs():
     (curve,) = block_curves(reversed(blocks()))
     assert [point.load for point in curve.points] == SIZES
     assert (curve.name, curve.direction, curve.runs) == ("randread", "read", 1)
     drawn = block_chart(curve)
     assert "97,656 IOPS in blocks of 4 KiB" in drawn.alt
     assert len(drawn.drawing(drawn.log or 0)["vconcat"]) == 2
-
-
-def test_a_point_is_the_median_over_the_runs():
     rows = [one for n, run in enumerate("abc") for one in blocks(run_id=run, p50_ns=1e6 * n)]
     (curve,) = block_curves(rows)
     assert curve.runs == 3
@@ -117,9 +114,7 @@ def mixed(r, w, **more):
 
 def test_a_grid_has_the_shares_that_were_offered_and_what_reads_took():
     steps = tuple(mixed(r, w) for r in (0, *SHARES) for w in (0, *SHARES) if r or w)
-    rows = [
-        made.row(step.name, role="offered", p99_ns=1e6) for step in steps if "r0" not in step.name
-    ]
+    rows = [made.row(one.name, role="offered", p99_ns=1e6) for one in steps if "r0" not in one.name]
     cells = mix_cells(rows, plan(steps=steps))
     assert {(cell.load, cell.writes) for cell in cells} == {
         (r / 100, w / 100) for r in (0, *SHARES) for w in (0, *SHARES) if r or w
@@ -200,14 +195,11 @@ def test_a_stretch_tells_median_and_highest_and_p99_only_with_enough_ios():
     assert told == [(90, 1125, None, 1125), (100, 1125, None, 9000), (299, 1125, 1125, 1125)]
 
 
-def test_rounds_lie_after_each_other():
+def test_rounds_lie_after_each_other_a_shorter_stretch_is_not_paler_and_nothing_is_no_map():
     rows = [(0, 1000, 1125, 1), (4, 1000, 1125, 1)]
     found = latency_map(pl.concat([counted(rows, index=k, of_round=k) for k in (1, 2)]))
     assert found.seconds == 10
     assert found.stretches["start"].to_list() == [0, 4, 5, 9]
-
-
-def test_a_last_shorter_stretch_is_not_paler_and_nothing_counted_is_no_map():
     rows = [(second, 1000, 1125, 50) for second in range(MOST_STRETCHES * 2 - 1)]
     assert set(latency_map(counted(rows)).cells["per_s"].round(9)) == {50}
     assert latency_map(pl.DataFrame()) is None

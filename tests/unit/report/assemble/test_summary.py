@@ -134,15 +134,12 @@ def test_of_a_search_the_rate_that_it_found_is_told(slas, words):
     assert view.sentences[1].startswith(words)
 
 
-def test_why_it_slowed_down_is_told_with_the_bucket_of_the_disk():
+def test_why_it_slowed_down_is_told_with_the_bucket_of_the_disk_and_nothing_where_it_did_not():
     spent, earned = told(fallen()).slowed
     assert figures(spent)[:4] == ["100", "5,400,000", "3,000", "31"]
     assert "from empty to full takes 15 h" in earned
     scaled, _ = told(fallen(), promised=GP2 | {"time_scale": 60.0}).slowed
     assert figures(scaled)[1:4] == ["90,000", "5,400,000", "60"], "what a real one holds"
-
-
-def test_a_disk_that_kept_its_level_did_not_slow_down():
     assert told(verdict(judged(3000.0, 3000.0))).slowed == ()
     assert told().slowed == ()
 
@@ -246,15 +243,12 @@ def runs(*levels):
     ]
 
 
-def test_a_disk_may_fall_from_one_run_to_the_next():
+def test_a_disk_may_fall_from_one_run_to_the_next_and_runs_that_merely_differ_did_not():
     burst = (3000.0, 3000.0, "disk-iops", "burst")
     baseline = (100.0, 100.0, "credit", "baseline")
     fell = told(*runs(burst, burst, baseline, baseline))
     assert figures(fell.sentences[1]) == ["3,000", "2", "100", "100%", "100"]
     assert "a bucket of 5,400,000 I/Os" in fell.slowed[0]
-
-
-def test_runs_that_merely_differ_did_not_fall():
     noisy = told(*runs(*((iops, 3000.0, "unknown", None) for iops in (2800.0, 1500.0, 1400.0))))
     assert noisy.slowed == ()
     assert "for 1 run" not in noisy.sentences[1]

@@ -27,15 +27,12 @@ def test_a_result_is_a_heading_two_sentences_and_tables():
     assert "table_open" in kinds
 
 
-def test_what_others_typed_shows_as_typed_and_does_nothing():
+def test_what_others_typed_shows_as_typed_does_nothing_and_ends_no_row():
     subject = replace(subject_of_plan(plan()), title=EVIL, machine=EVIL)
     told = trial(subject=subject, labels=((EVIL, EVIL),), place=EVIL)
     text, kinds = shown(markdown(report(told)))
     assert not kinds & {"html_inline", "html_block", "link_open", "code_inline", "image"}
     assert "<script>alert(1)</script> **bold** [a](javascript:x) | `b` &lt; # h - x" in text
-
-
-def test_a_cell_cannot_end_its_row():
     assert table(("a", "b"), [("x | y", "1")]).splitlines()[-1] == r"| x \| y | 1 |"
     assert escaped("# x") == r"\# x"
 

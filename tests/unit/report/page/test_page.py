@@ -48,7 +48,7 @@ def charts(rows):
     return (*rate_charts(lines(rows)), latency_chart(lines(rows)))
 
 
-def test_the_page_needs_nothing_from_elsewhere():
+def test_the_page_needs_nothing_from_elsewhere_and_only_its_own_script_may_run():
     html = page(report(trial(verdicts=(fallen(),)), over=charts([row()])))
     for tag, attributes in tags(html):
         assert tag not in ("link", "iframe", "object", "img", "base")
@@ -56,9 +56,6 @@ def test_the_page_needs_nothing_from_elsewhere():
         assert not (attributes.get("href") or "#").startswith("http")
     assert "@import" not in html
     assert "url(http" not in html
-
-
-def test_only_its_own_script_may_run():
     html = page(report())
     (script,) = re.findall(r"<script>(.*?)</script>", html, re.DOTALL)
     policy = next(a["content"] for tag, a in tags(html) if a.get("http-equiv"))
@@ -259,9 +256,7 @@ def test_every_number_of_the_tables_is_the_stores(database, of_runs):
     ids = RUNS[: len(of_runs)]
     for run_id, values in zip(ids, of_runs, strict=True):
         save_step(database, run_id, a_result(row(run_id=run_id, step_index=0, **values)))
-    stored = [
-        one for steps in load_results(database, *ids).values() for one in steps[0].measurements
-    ]
+    stored = [one for of in load_results(database, *ids).values() for one in of[0].measurements]
     parser = Tables()
     parser.feed(page(report(trial(stored, count=len(ids)))))
     _, (step, direction, *cells) = parser.tables["figures"]

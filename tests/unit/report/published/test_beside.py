@@ -1,19 +1,37 @@
-"""A published figure beside what runs measured, why the two may differ, and both on a terminal."""
+"""A published figure beside what runs measured, in words and in charts of a post."""
 
 import dataclasses
+import re
+from functools import partial
+from pathlib import Path
 
 import pytest
+from tests.books import SHIPPED
+from tests.rigs.drawn import rows_in
 from tests.rigs.runs import a_run
 from tests.unit.report import made
 
-from diskbench.catalog.published import find_published, load_published
+from diskbench.catalog.published import SEEDS, find_published, load_published
+from diskbench.engine.published_outlook import published_outlook
 from diskbench.model.result import Warning  # noqa: A004 - the field's word
 from diskbench.plan.published import GOBONNIEGO_FILE, RunSubject
+from diskbench.report.page.write_report import chart_markdown, chart_page
 from diskbench.report.published.beside import (
     ComparePublishedDocument,
     differences,
     figure_beside,
     trial_beside,
+)
+from diskbench.report.published.draw import (
+    POST_CHARTS,
+    charts_of,
+    draw,
+    find_chart,
+    of_outlook,
+    predicted_cliffs,
+    predicted_lines,
+    published_point,
+    rows_of,
 )
 from diskbench.report.published.text import beside_lines
 from diskbench.results.trial import Trial
@@ -100,16 +118,13 @@ def ours(**changes):
     return {"asked": dataclasses.replace(GP2, **changes)}
 
 
-def test_the_tool_the_cache_and_the_sample_are_told_once_each():
+def test_tool_cache_and_sample_are_told_once_each_and_what_is_doubted_of_theirs_and_ours():
     told = reasons()
     for words in ("GoBonnieGo 1.0.7 itself", "page cache", "mean of 10 runs on one machine"):
         assert words in told
     rows = [row("rand-512-9to1", "read"), row("seq-read-64k", "read")]
     both = differences(GP2, beside(find_published("iaas-2018/results/gp2"), rows))
     assert len(both) == len(set(both))
-
-
-def test_what_is_doubted_of_theirs_and_in_our_step_is_told():
     asked = ours(profile="bonnie", cloud="vsphere", disk_type="nvme-ssd")
     assert "client-bound" in reasons("iaas-2018/bonnie/samsung/bonnie-seeks", **asked)
     bound = Warning(code="client-bound", message="busy", step="rand-512-9to1")
@@ -192,3 +207,99 @@ def test_two_figures_of_one_step_are_told_apart():
     trial = trial_beside(asked, measured(figures[0]), figures, named=True)
     text = "\n".join(beside_lines(ComparePublishedDocument(trials=(trial,))))
     assert all(name in text for name in ("read-25m ", "read-250m "))
+
+
+SEVEN = ("iops", "read", "write", "aws", "azure", "throttling", "local")
+
+
+def drawn(chart, **more):
+    outlook = partial(published_outlook, books=SHIPPED)
+    return draw(chart, load_published(), outlook=outlook, **more)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("chart", POST_CHARTS, ids=lambda one: f"{one.post}-{one.name}")
+def test_a_chart_holds_the_published_numbers_as_they_are(chart):
+    assert chart.of(load_published()), "its patterns find something"
+    figure = drawn(chart)
+    rows = rows_in(figure)
+    numbers = {value for row in rows for value in row.values() if isinstance(value, float)}
+    labels = {row.get("label") for row in rows}
+    for one in rows_of(chart, load_published()):
+        if chart.kind == "samples":
+            assert set(one.values) <= numbers
+        elif chart.kind != "price" or one.label in labels:  # not all have a price
+            assert one.value in numbers
+    assert re.search(r"\bn (=|not stated)", figure.subtitle)
+    assert "no interval (n = 1 machine" in figure.subtitle
+    assert re.search(r"IOPS|MB/s|time of one operation", figure.subtitle)
+    assert figure.alt.startswith(figure.title)
+
+
+def test_every_post_has_charts_with_names_of_its_own_that_the_docs_tell_of():
+    for post in SEEDS:
+        names = [one.name for one in charts_of(post)]
+        assert names
+        assert len(names) == len(set(names))
+    first = {one.name for one in charts_of("iaas-2018")}
+    assert {*SEVEN, "throttling-aws", "promised", "price"} <= first
+    docs = (Path(__file__).parents[4] / "docs" / "published.md").read_text(encoding="utf-8")
+    assert [one.name for one in POST_CHARTS if f"{one.name}`" not in docs] == []
+
+
+@pytest.mark.slow
+def test_the_catalogue_predicts_the_fall_of_gp2_in_the_run_in_which_the_post_saw_it():
+    (gp2,) = find_published("iaas-2018/results/gp2/iops")
+    (cliff,) = predicted_cliffs(published_outlook(gp2, 40, books=SHIPPED))
+    assert cliff.value == 34
+    (line,) = predicted_lines(published_outlook(gp2, 40, books=SHIPPED), [gp2], 40)
+    values = dict(zip(line.numbers, line.values, strict=True))
+    assert (values[32], values[34]) == (pytest.approx(3000), pytest.approx(100))
+    rows = rows_in(drawn(find_chart("iaas-2018", "throttling-aws")))
+    labels = {row["text"] for row in rows if "text" in row}
+    assert labels == {"the post: run 34", "predicted: run 34"}
+
+
+@pytest.mark.slow
+def test_googles_fall_is_drawn_as_the_post_states_it():
+    figure = drawn(find_chart("iaas-2018", "throttling"))
+    levels = {(row["run"], row["value"]) for row in rows_in(figure) if "value" in row}
+    assert {(1, 300.0), (4, 300.0), (5, 80.0), (10, 80.0), (5, 6e6), (4, 135e6)} <= levels
+
+
+@pytest.mark.parametrize(
+    ("figure_id", "against", "on_credit"),
+    [
+        ("iaas-2018/results/premium-256/iops", 1100, False),
+        ("iaas-2018/results/gp2/iops", 3000, True),
+        ("iaas-2018/results/nvme-ssd/iops", None, False),
+        ("ebs-types/m3.medium-read/sc1/buffered", None, False),
+    ],
+    ids=["lasts", "burst", "no catalogue", "unknown size"],
+)
+def test_a_figure_above_what_lasts_is_held_against_the_burst(figure_id, against, on_credit):
+    (figure,) = find_published(figure_id)
+    point = of_outlook(published_point(figure), published_outlook(figure, books=SHIPPED))
+    found = (point.on_credit, point.against) if point.promised else None
+    assert found == (against and (on_credit, pytest.approx(against, rel=1e-3)))
+
+
+@pytest.mark.slow
+def test_a_page_has_the_drawing_and_rows_and_markdown_the_sentence_numbers_and_doubts():
+    chart = find_chart("iaas-2018", "iops")
+    rows = rows_of(chart, load_published(), linked=True)
+    html = chart_page(drawn(chart, linked=True), rows)
+    assert html.count("<svg") == 1
+    assert 'id="row-12"' in html
+    assert 'xlink:href="#row-12"' in html
+    assert 'fill="#' not in html[html.index("<svg") : html.rindex("</svg>")]
+    assert "28,484 IOPS" in html
+    assert not re.findall(r'(?:src|href)="(?!#)[^"]*"', html), "it asks nobody"
+    chart = find_chart("iaas-2018", "iops")
+    text = chart_markdown(drawn(chart), rows_of(chart, load_published()), drawing="iops.svg")
+    assert text.startswith("# IOPS of twelve disks, 2018\n\n![IOPS of twelve disks")
+    for words in (
+        "](iops.svg)", "| vSphere NVMe SSD | 28,484 IOPS |", "no interval (n = 1 machine each)",
+        "the mean spans a fall in the fifth run",
+    ):  # fmt: skip
+        assert words in text

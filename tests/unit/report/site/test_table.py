@@ -189,14 +189,11 @@ def test_names_go_where_they_are_whole_words_and_the_longest_first():
     assert scrubbed("nothing to hide", ()) == "nothing to hide"
 
 
-def test_accounts_and_networks_are_secrets_of_every_site():
+def test_accounts_and_networks_are_secrets_of_every_site_hosts_and_paths_of_an_anonymous_one():
     rent = {"account": "acct-1", "subnet": "subnet-1", "disk": "gp2", "region": "eu-central-1"}
     rented = row(provider="aws", rent=rent, scope={"account": "123456789012"})
     found = secrets_of([rented], anonymous=False)
     assert set(found) == {"acct-1", "subnet-1", "123456789012"}
-
-
-def test_hosts_paths_and_whatever_else_was_typed_are_secrets_of_an_anonymous_one():
     rent = {"disk": "thin", "vsphere": {"datastore": "bank-7", "esxi_host": "esx3.bank.example"}}
     rented = row(provider="vsphere", address="root@db1.bank.example", zone="dc-north", rent=rent)
     found = secrets_of([rented], anonymous=True)

@@ -140,16 +140,13 @@ def expected(*steps: expectation.StepExpectation, **more: object) -> expectation
     return expectation.PlanExpectation.model_validate(values)
 
 
-def test_a_step_has_a_line_and_below_it_what_is_left_once_credit_is_gone():
+def test_a_step_has_a_line_below_it_what_is_left_without_credit_and_many_steps_are_cut():
     lines = list(plan_text.expected_lines(expected(expected_step(0, "randread"))))
     assert lines[1].split() == ["randread", "3,000", "12.3", "disk", "IOPS"]
     assert lines[2].strip().startswith("after 31 min ")
     assert lines[2].endswith("disk IOPS (a block counts as 4)")
     lines = list(plan_text.expected_lines(expected(expected_step(0, "mixed", load=None))))
     assert lines[1].split() == ["mixed", "–", "–"], "its jobs are no one load"
-
-
-def test_many_steps_are_cut_and_long_names_too():
     steps = [expected_step(n, f"a-step-with-quite-a-long-name-{n}") for n in range(40)]
     lines = list(plan_text.expected_lines(expected(*steps)))
     assert "… and 25 more" in lines[-1]

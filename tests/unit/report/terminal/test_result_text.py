@@ -42,14 +42,11 @@ def test_the_table_fits_80_columns_with_the_widest_figures():
         assert figure in found, f"{figure} must not be cut"
 
 
-def test_markup_in_names_is_text_and_long_names_fold():
+def test_names_are_text_and_long_ones_fold_but_the_next_command_can_be_copied():
     name = "[bold]x[/bold]-" + "a-very-long-step-name" * 2
     found = text(subject_of_plan(plan()), [row(name)], ())
     assert "[bold]x[/bold]" in found
     assert "12,000" in found
-
-
-def test_the_next_command_is_not_folded_so_that_it_can_be_copied():
     subject = subject_of_plan(plan(address="user@" + "long-" * 20 + "host"))
     lines = text(subject, [row()], ()).splitlines()
     assert any("--host user@" in line and "--profile default" in line for line in lines)

@@ -12,14 +12,7 @@ import numpy as np
 
 from diskbench.model.ids import short
 from diskbench.report.assemble.chart_data import ChartData
-from diskbench.report.assemble.course import (
-    MOST_POINTS,
-    Floats,
-    StepCourse,
-    kept,
-    stalled,
-    telling,
-)
+from diskbench.report.assemble.course import MOST_POINTS, Floats, StepCourse, kept, stalled, telling
 from diskbench.report.assemble.phases import clock
 from diskbench.report.assemble.words import row_href
 from diskbench.report.charts import measure
@@ -289,10 +282,7 @@ def _hover_rows(course: StepCourse, tracks: Mapping[str, Floats], metric: str) -
             if not known.size:
                 continue
             middle = measure.with_unit(metric, float(np.median(known)))
-            low, high = (
-                measure.bare(metric, float(known.min())),
-                measure.bare(metric, float(known.max())),
-            )
+            low, high = (measure.bare(metric, float(end)) for end in (known.min(), known.max()))
             found.append(f"{name} {middle}" + (f" ({low} to {high})" if known.size > 1 else ""))
         until = f"–{clock(end)}" if end - start > 1 else ""
         kinds = (phase.kind for phase in phases if phase.start_s <= (start + end) / 2 < phase.end_s)

@@ -75,11 +75,8 @@ def overview_chart(
     bounds = bounds_of([float(end) for of in moving if of.size for end in (of.min(), of.max())])
     height = min(max(_ROW_PX * len(bands), _LEAST_PX), _MOST_PX)
     x = measure.time_axis(max(band.seconds for band in bands), "start")
-    y = measure.amount(
-        "top",
-        scale={"domain": [0.5, len(bands) + 0.5], "reverse": True, "nice": False},
-        axis=measure.run_axis(len(bands), minExtent=34),
-    )
+    rows_of = {"domain": [0.5, len(bands) + 0.5], "reverse": True, "nice": False}
+    y = measure.amount("top", scale=rows_of, axis=measure.run_axis(len(bands), minExtent=34))
     tall = {"x": x, "y": y, "y2": {"field": "low"}}
     cell = tall | {"x2": {"field": "end"}}
     cells = [

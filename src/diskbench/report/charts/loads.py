@@ -178,8 +178,7 @@ def mix_chart(cells: Sequence[LoadPoint]) -> ChartFigure:
     return ChartFigure(
         title="p99 of reads next to writes",
         subtitle="offered reads and writes, each as a share of what the disk reaches with it "
-        "alone; "
-        "no interval",
+        "alone; no interval",
         drawing=lambda _: _mix_drawing(known),
         id="mixed",
         alt=f"Reads take up to {measure.bare('lat_ns', _tail(calm))} (p99) at "

@@ -110,7 +110,6 @@ _STEPS_S = (
     1, 2, 5, 10, 20, 30, 60, 120, 300, 600, 900, 1800, 3600, 7200, 3 * 3600, 6 * 3600, 12 * 3600,
 )  # fmt: skip
 _MOST_TICKS = 6
-_MOST_RUNS = 12
 _IN_SECONDS = 120
 """Up to this length the axis shows seconds; beyond, clock times."""
 
@@ -126,7 +125,7 @@ def ticks(seconds: float) -> list[int]:
 def run_axis(last: int, **more: object) -> Spec:
     """An axis of the runs 1 to `last`: the first, and a dozen round numbers at most."""
     steps = (base * 10**power for power in range(9) for base in (1, 5))
-    step = next(step for step in steps if last / step <= _MOST_RUNS)
+    step = next(step for step in steps if last / step <= 12)
     values = sorted({1, *range(step, last + 1, step)})
     return {"title": "run", "values": values, "format": ",d", "grid": False, **more}
 

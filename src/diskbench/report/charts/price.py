@@ -24,8 +24,6 @@ from diskbench.units import format_usd
 
 WIDTH = 330
 HEIGHT = 260
-_CLEAR = 12
-"""So many pixels apart are the places of a line that no name may cover."""
 _PER = {"iops": (1000.0, "1,000 IOPS"), "bytes_per_s": (1e8, "100 MB/s")}
 
 
@@ -59,7 +57,7 @@ def price_chart(
         stretch = at | {"y2": {"field": "high"}}
         line = [] if asked is None else [{"value": asked}]
         left = {"usd": at["x"]["scale"]["domain"][0], "text": "", "dy": 0}
-        along = [left | row | {"dx": dx} for row in line for dx in range(0, WIDTH, _CLEAR)]
+        along = [left | row | {"dx": dx} for row in line for dx in range(0, WIDTH, 12)]
         layers = [
             layer("rule", line, {"y": at["y"]}, color=ACCENT, strokeWidth=1.5),
             *(_bargains(points, at) if log else ()),

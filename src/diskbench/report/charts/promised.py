@@ -36,9 +36,7 @@ def beside_promise(point: ChartPoint) -> str:
     """`1,106 of 1,100 (1.01×)`, `3,634 of 3,000 burst (1.21×)`."""
     burst = " burst" if point.on_credit and point.burst is not None else ""
     times = f"{ratio(point):.2f}×" if ratio(point) < 100 else f"{ratio(point):,.0f}×"
-    measured, promised = (
-        measure.bare(point.metric, value) for value in (point.value, point.against)
-    )
+    measured, promised = (measure.bare(point.metric, of) for of in (point.value, point.against))
     return f"{measured} of {promised}{burst} ({times})"
 
 

@@ -53,11 +53,8 @@ def runs_chart(
     last = max([run for line in lines for run in line.numbers] + fallen)
 
     def drawing(log: bool) -> Spec:
-        x = measure.amount(
-            "run",
-            scale={"domain": [0.5, last + 0.5], "nice": False},
-            axis=measure.run_axis(last, **LINE),
-        )
+        scale = {"domain": [0.5, last + 0.5], "nice": False}
+        x = measure.amount("run", scale=scale, axis=measure.run_axis(last, **LINE))
         drawn: list[Spec] = []
         for panel, of_panel in panels.items():
             marks = _cliffs(cliffs, x, last, labelled=not drawn)

@@ -123,9 +123,8 @@ def _drawing(
         domain = [0.0 if low <= high / 2 else low - edge, high + edge]
     names = [box["row"] for box in boxes]
     lanes = dict(zip(names, groups.values(), strict=True))
-    y = measure.named(
-        "row", scale={"domain": names}, axis=measure.bare_labels(names) | {"grid": False}
-    )
+    labels = measure.bare_labels(names) | {"grid": False}
+    y = measure.named("row", scale={"domain": names}, axis=labels)
     at = along(y, metric, domain, log=log)
     boxed = [box for box in boxes if box["n"] >= BOX_FROM]
     single = [

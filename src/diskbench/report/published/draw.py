@@ -157,11 +157,9 @@ def draw(
                     f"no price is known for any disk of {chart.post}",
                     advice="prices of other regions come with `diskbench catalog disks --refresh`",
                 )
-            without = dict.fromkeys(
-                f"{point.label} (yours)" if point.source == "measured" else point.label
-                for point in points
-                if point.usd is None
-            )
+            yours = {"measured": " (yours)"}
+            unpriced = [point for point in points if point.usd is None]
+            without = dict.fromkeys(of.label + yours.get(of.source, "") for of in unpriced)
             prices = _PRICES + (f"; none known of {', '.join(without)}" if without else "")
             return price_chart(priced, name=name, heading=heading, prices_of=prices)
 

@@ -45,6 +45,7 @@ def configuration_page(
     provenance = [("job digest", digest) for digest in digests]
     if _PARSER in found:
         provenance.append((_PARSER, found.pop(_PARSER)))
+    tracks = [track for track in configuration.tracks if track.metric != _FOLLOWS]
     return render(
         "site_configuration.html.j2",
         site,
@@ -53,12 +54,7 @@ def configuration_page(
         summary=_summary(configuration),
         kept=kept_words(runs),
         fields=shown_fields(configuration.fields),
-        changes=[
-            change
-            for track in configuration.tracks
-            if track.metric != _FOLLOWS
-            for change in _changes(track)
-        ],
+        changes=[change for track in tracks for change in _changes(track)],
         metrics=metrics,
         charts=over_time,
         facts=[(moment(at), mark) for at, mark in marks],
@@ -106,12 +102,8 @@ def _bars(by_metric: Mapping[Metric, Sequence[MetricHistory]]) -> list[dict[str,
     ]
     machines = max((track.now.machines for track in tracks), default=1)
     n = f"bar: median of n = {machines} machines" if machines > 1 else words.NO_INTERVAL.format(n=1)
-    return drawn(
-        [
-            replace(one, subtitle=f"{one.subtitle.partition(';')[0]}; {n}")
-            for one in rate_charts(steps)
-        ]
-    )
+    bars = rate_charts(steps)
+    return drawn([replace(one, subtitle=f"{one.subtitle.partition(';')[0]}; {n}") for one in bars])
 
 
 def _line(track: MetricHistory, place: int) -> dict[str, Any]:
@@ -205,10 +197,7 @@ def _changes(track: MetricHistory) -> list[dict[str, object]]:
 
 def _marks(changes: Sequence[tuple[str, Difference]]) -> list[tuple[str, str]]:
     """Times at which facts changed, each with its changes as text."""
-    texts = [
-        (at, f"{_fact(change.fact)} {_values(change.a)} → {_values(change.b)}")
-        for at, change in changes
-    ]
+    texts = [(at, f"{_fact(of.fact)} {_values(of.a)} → {_values(of.b)}") for at, of in changes]
     by_time = groupby(texts, key=itemgetter(0))
     return [(at, "; ".join(text for _, text in group)) for at, group in by_time]
 

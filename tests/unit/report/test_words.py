@@ -13,7 +13,7 @@ from tests.unit.report.made import plan, row
 from tests.unit.report.reported import DOUBT, PRICE, fallen, judged, report, trial, verdict
 
 from diskbench.model.result import Warning  # noqa: A004 - the field's word
-from diskbench.model.threshold import Threshold
+from diskbench.model.threshold import read_conditions
 from diskbench.report.assemble.subject import subject_of_plan
 from diskbench.report.junit import junit_report
 from diskbench.report.page.page import page
@@ -57,7 +57,7 @@ QD1, QD32 = "rand-read-4k-qd1", "rand-read-4k-qd32"
 
 def view(*conditions, rows=None, state="done"):
     made = plan(runs=1)
-    cell = made.cell.model_copy(update={"fail_if": tuple(map(Threshold.failing, conditions))})
+    cell = made.cell.model_copy(update={"fail_if": read_conditions(conditions, "--fail-if")})
     subject = replace(subject_of_plan(made.model_copy(update={"cell": cell})), state=state)
     return replace(trial(rows), subject=subject)
 

@@ -81,14 +81,11 @@ def _weight(code: str, limited_by: LimiterName, device_share: float | None) -> W
     return doubt.weight
 
 
-_UNKNOWN_BLOCK = 1 << 62
-
-
 def headline_step(steps: Iterable[Headline]) -> Headline | None:
     """Return the step that stands for a run; of equal ones the first. None without a step."""
 
     def weight(step: Headline) -> tuple[bool, int, float]:
-        return step.is_random, -(step.block_bytes or _UNKNOWN_BLOCK), step.rate
+        return step.is_random, -(step.block_bytes or (1 << 62)), step.rate
 
     return max(steps, key=weight, default=None)
 

@@ -39,7 +39,6 @@ _BY_CACHE: Mapping[LimiterName, str] = {
     "page-cache": "the rate of the cache, not of the disk",
     "host-cache": "the rate of the cache, not of the disk",
 }
-_UNEXPLAINED = frozenset({"unknown", "fixed-limit"})
 
 
 def verdict(
@@ -223,7 +222,7 @@ def _beside_promise(stretch: Stretch, setting: Setting, judged: Judged) -> list[
     figure, below = _figure(stretch, setting), f"is {judged.ratio:.0%} of the {documented}"
     if judged.ratio >= _BELOW:
         return []
-    if judged.limiter.name in _UNEXPLAINED and not is_plausible:
+    if judged.limiter.name in {"unknown", "fixed-limit"} and not is_plausible:
         words = f"{figure} {below}, and nothing that was measured explains it"
         return [doubts.BELOW_PROMISE.reason(words)]
     if judged.limiter.name == "credit" and not stretch.is_mixed:

@@ -24,7 +24,6 @@ from diskbench.store.urls import database_file, database_url, evidence_directory
 from diskbench.units import GIB, counted, format_bytes
 
 HERE = "this machine"
-_NEED_FIO_HERE = frozenset({"local", "lab", "fake"})
 _LITTLE_BYTES = 2 * GIB
 """Below this free space a warning is given: evidence of one long run with logs takes some hundred
 MiB; our choice."""
@@ -117,7 +116,7 @@ def _fio(host: Host, providers: Sequence[str]) -> Finding:
     if done.exit != 4:
         why = words[0] if words else f"it ends with {done.exit}"
         return finding("fio", HERE, "problem", f"{version} does not run: {why}", "reinstall fio")
-    needed = not providers or not _NEED_FIO_HERE.isdisjoint(providers)
+    needed = not providers or not {"local", "lab", "fake"}.isdisjoint(providers)
     return finding(
         "fio", HERE, "problem" if needed else "warning", "not installed",
         "apt-get install fio (rented machines get their own)",

@@ -16,7 +16,6 @@ _FIO: Final = re.compile(r"(?:sudo(?:[ \t]+-\S+)*[ \t]+)?(?:\S*/)?fio[ \t]+\S")
 _CONTINUED: Final = re.compile(r"\\[ \t]*(?:\n|\Z)")
 _PLACEHOLDER: Final = re.compile(r"(?<=[\w/=])<([A-Za-z][\w -]*)>")
 """`/dev/<device>`, which guides print for the reader to replace."""
-_BREAKS: Final = frozenset({";", "&&"})
 _FLAGS: Final = frozenset(
     {"group_reporting", "time_based", "stonewall", "wait_for_previous", "thread", "new_group",
      "exitall", "fill_device", "norandommap", "softrandommap", "disable_lat", "refill_buffers",
@@ -65,7 +64,7 @@ def _commands(line: str) -> list[list[str]]:
         ) from error
     commands: list[list[str]] = [[]]
     for word in words:
-        if word in _BREAKS:
+        if word in {";", "&&"}:
             commands.append([])
         elif word and not word.strip(";&|<>"):
             raise ProfileError(

@@ -32,15 +32,7 @@ from diskbench.fio.reported import (
     unreadable,
     without_sum,
 )
-from diskbench.fio.text_head import (
-    DISKS,
-    TextBlock,
-    TextProcess,
-    begins,
-    disk_of,
-    in_bytes,
-    real,
-)
+from diskbench.fio.text_head import DISKS, TextBlock, TextProcess, begins, disk_of, in_bytes, real
 from diskbench.limits import COUNTER, JOBS
 from diskbench.model.result import Direction
 from diskbench.visible import UNKNOWN

@@ -28,7 +28,6 @@ from diskbench.plugin import Plugin
 from diskbench.yaml_lines import Document, Mistake, Place, read_yaml
 
 _MAX_PASSES = 20
-_NAME = "unnamed"
 _OF_A_KIND = ("_type", "_parsing", "_from_float")
 """How the types of pydantic's errors end for a value of another kind."""
 
@@ -117,7 +116,7 @@ def shown_place(place: Place) -> str:
 def _take_out(data: dict[str, Any], place: Place) -> None:
     """Remove a place from the data, or replace it by a valid neutral value."""
     if place in {(), ("name",)}:
-        data["name"] = _NAME
+        data["name"] = "unnamed"
         return
     holder = _holder(data, place)
     if isinstance(holder, list):

@@ -36,15 +36,7 @@ from diskbench.fio.target import FioTarget
 from diskbench.fio.template import is_local_nvme
 from diskbench.model.facts import HostFacts
 from diskbench.model.rental import Rental
-from diskbench.model.spec import (
-    Cell,
-    Plan,
-    ProfileFacts,
-    ResolvedTarget,
-    Search,
-    Step,
-    TargetDisk,
-)
+from diskbench.model.spec import Cell, Plan, ProfileFacts, ResolvedTarget, Search, Step, TargetDisk
 from diskbench.model.threshold import Threshold
 from diskbench.plan.expectation import BEYOND, with_expectation
 from diskbench.plan.loads import cold_and_warm

@@ -35,7 +35,6 @@ from diskbench.store.figures import finished_trials
 from diskbench.store.query import chunks, rents_of, runs_by_id
 from diskbench.store.where import Filter
 
-_HIGHER_IS_BETTER = frozenset({"iops", "bytes_per_s"})
 MOST_TRIALS = 200
 """Trials of several subjects whose figures are in memory together; our choice."""
 
@@ -147,7 +146,7 @@ def _changes(
             median_before=shift.before,
             median_after=shift.after,
             change=shift.change,
-            regression=(shift.change < 0) == (metric in _HIGHER_IS_BETTER),
+            regression=(shift.change < 0) == (metric in {"iops", "bytes_per_s"}),
             p=shift.p,
             since=edges[i + 2] - shift.at,
             differences=differences(spans[i], spans[i + 1]),

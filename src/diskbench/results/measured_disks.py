@@ -22,7 +22,6 @@ from diskbench.store.query import find_measurements
 from diskbench.store.where import Filter
 from diskbench.units import GIB
 
-_SEEN = ("measure", "offered")
 _TRUSTS: tuple[Trust, ...] = ("no", "with care", "yes")
 
 
@@ -37,7 +36,7 @@ def measured_disks(
         for row in find_measurements(
             database, [Filter("state", "=", "done"), Filter("block_bytes", "=", str(block))]
         )
-        if row.scope == "step" and row.role in _SEEN and row.direction != "sync"
+        if row.scope == "step" and row.role in ("measure", "offered") and row.direction != "sync"
         and (emulated or not row.run.emulated)
     ]  # fmt: skip
     of_disk = grouped(rows, _disk_of)

@@ -20,7 +20,6 @@ from diskbench.plan.published import GOBONNIEGO_FILE
 from diskbench.results.run_evidence import StepEvidence
 from diskbench.units import KIB, MIB, NS_PER_S
 
-_NOT_JUDGED = frozenset({"fill", "canary"})
 _SEQUENTIAL = 64 * KIB
 _SECTOR = 512
 
@@ -106,7 +105,7 @@ def _group(
         phases=phases,
         index=index,
         name=name,
-        is_judged=role not in _NOT_JUDGED,
+        is_judged=role not in {"fill", "canary"},
         of_round=of_round,
         rows=rows,
         rounds=rounds,

@@ -36,7 +36,6 @@ FACTS = (
     "disk_model", "disk_driver", "disk_size_bytes", "emulated", "parser_version",
 )  # fmt: skip
 _RATES = frozenset({"iops", "bytes_per_s"})
-_REGIMES = frozenset({"burst", "baseline"})
 _index = attrgetter("run_index")
 REGIME = "regime"
 """A fact of a step that was cut into phases: whether its figure belongs to burst or baseline."""
@@ -189,11 +188,7 @@ def _over_runs(
 
 
 def _line_figure(
-    line: FigureLine,
-    rows: Sequence[MeasuredRow],
-    metric: Metric,
-    courses: Courses,
-    steps: _Steps,
+    line: FigureLine, rows: Sequence[MeasuredRow], metric: Metric, courses: Courses, steps: _Steps
 ) -> LineFigure:
     figure_of, kinds = steps
     results = _values_of_runs(line, rows, metric, figure_of)
@@ -208,7 +203,7 @@ def _line_figure(
     run = first.run
     facts = [(name, _text(name, of)) for name in FACTS if (of := getattr(run, name)) is not None]
     if any((run_id, line.step) in courses for run_id, _, _ in results):
-        regimes = sorted({figure.kind for figure in kept if figure.kind in _REGIMES})
+        regimes = sorted({figure.kind for figure in kept if figure.kind in {"burst", "baseline"}})
         facts += [(REGIME, " and ".join(regimes))] if regimes else []
     levels = sorted({figure.kind for figure in kept if figure.kind and figure.level is not None})
     return LineFigure(

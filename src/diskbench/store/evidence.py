@@ -272,8 +272,6 @@ def open_evidence(url: str) -> ObjectEvidence:
 
 
 _TRIED_BYTES = 4096
-_FULL = frozenset({errno.ENOSPC, errno.EDQUOT})
-_NOT_HERE = frozenset({errno.EACCES, errno.EPERM, errno.EROFS, errno.ENOTDIR})
 CHOOSE = "choose another place with --evidence-url or DISKBENCH_EVIDENCE_URL"
 
 
@@ -298,13 +296,13 @@ def _advices(error: Exception, directory: Path | None, needs: int) -> tuple[str,
     number = error.errno if isinstance(error, OSError) else None
     if number is None and directory is not None:
         number = _fault_of(directory, needs)
-    if number in _FULL:
+    if number in {errno.ENOSPC, errno.EDQUOT}:
         go_on = (
             "free some space there, then 'diskbench resume': the files are still on the measured "
             "host, and finished steps are not run again"
         )
         return f"free some space there, or {CHOOSE}", go_on
-    if number in _NOT_HERE:
+    if number in {errno.EACCES, errno.EPERM, errno.EROFS, errno.ENOTDIR}:
         return CHOOSE, CHOOSE
     origin = "'diskbench config' shows where the URL comes from"
     return f"{origin}; or {CHOOSE}", f"{origin}; then continue with 'diskbench resume'"

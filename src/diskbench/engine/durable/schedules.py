@@ -31,7 +31,6 @@ POLL_S = 10.0
 _QUEUE_POLL_S = 5.0
 """Seconds between a worker's looks for occurrences; DBOS fires them up to 10 s late itself."""
 _WORKFLOW = "occurrence"
-_PAUSED = "PAUSED"
 
 _arrived: Callable[[str, datetime], None] | None = None
 
@@ -100,7 +99,7 @@ def clocks(engine: sa.Engine) -> dict[str, ScheduleClock]:
             name=schedule["schedule_name"],
             cron=schedule["schedule"],
             zone=schedule["cron_timezone"] or "UTC",
-            paused=schedule["status"] == _PAUSED,
+            paused=schedule["status"] == "PAUSED",
         )
         for schedule in known
     }
@@ -154,8 +153,6 @@ class JsonSerializer(Serializer):
 KEPT = timedelta(minutes=10)
 """How long a workflow that ended is kept: a process that took a cell over asks DBOS ten times a
 second whether it ended. Our choice."""
-_AT_ONCE = 500
-_OVER = ["SUCCESS", "ERROR", "CANCELLED", "MAX_RECOVERY_ATTEMPTS_EXCEEDED"]
 
 
 def forget_ended(database: sa.Engine, *, kept: timedelta = KEPT) -> int:
@@ -164,10 +161,10 @@ def forget_ended(database: sa.Engine, *, kept: timedelta = KEPT) -> int:
     with client_of(database) as client:
         ended = client.list_workflows(
             name="cell",
-            status=_OVER,
+            status=["SUCCESS", "ERROR", "CANCELLED", "MAX_RECOVERY_ATTEMPTS_EXCEEDED"],
             completed_before=iso(database_time(database) - kept),
             application_name=APPLICATION,
-            limit=_AT_ONCE,
+            limit=500,
             load_input=False,
             load_output=False,
         )

@@ -17,13 +17,7 @@ from diskbench.catalog.books import Books
 from diskbench.engine.matrix.machine_reuse import check_shared
 from diskbench.engine.processes import new_id
 from diskbench.engine.trial.planning import draft, new_ids, resolve_rental
-from diskbench.errors import (
-    DiskbenchError,
-    HostUnavailable,
-    InvalidValue,
-    MatrixError,
-    UnknownName,
-)
+from diskbench.errors import DiskbenchError, HostUnavailable, InvalidValue, MatrixError, UnknownName
 from diskbench.files import read_text
 from diskbench.fio.profiles import Profile, shipped_directory
 from diskbench.limits import YAML_BYTES

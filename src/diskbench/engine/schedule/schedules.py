@@ -13,12 +13,7 @@ from diskbench.engine.matrix.campaign import check_outlook
 from diskbench.engine.matrix.matrix_file import MatrixFile, seed_of
 from diskbench.engine.schedule.runs import matrix_of, reached_outlook
 from diskbench.errors import InvalidValue
-from diskbench.model.schedule import (
-    Occurrence,
-    Overlap,
-    ScheduleRow,
-    ScheduleStatus,
-)
+from diskbench.model.schedule import Occurrence, Overlap, ScheduleRow, ScheduleStatus
 from diskbench.plan.cron import check_cron, check_zone, comes_again, due, upcoming
 from diskbench.plan.outlook import BlockOutlook
 from diskbench.results.refreshed_catalogue import open_books

@@ -30,12 +30,7 @@ from diskbench.store.clock import iso
 from diskbench.store.database import database_time
 from diskbench.store.finish import finish_run
 from diskbench.store.kept_rows import keep_begun_matrix, keep_lease, keep_matrix, keep_trial
-from diskbench.store.leases import (
-    Lease,
-    load_lease,
-    note_lease_error,
-    release_lease,
-)
+from diskbench.store.leases import Lease, load_lease, note_lease_error, release_lease
 from diskbench.store.machines import MachineRecord, end_machine, find_machine, machine_of_trial
 from diskbench.store.rows import add_timing, find_plan, unfinished_runs
 

@@ -110,8 +110,8 @@ def _sections(words: list[str], *, follows: bool) -> list[str]:
     if not jobs:
         command = _shown(f"fio {shlex.join(words)}")
         raise ProfileError(f"{command} has no job", advice="add --name=NAME")
-    if reads_only:
-        _check_reads(jobs)
+    for name, lines in jobs if reads_only else ():
+        _check_reads(name, lines)
     if follows:
         jobs[0][1].append("stonewall")
     made = ["\n".join([f"[{name}]", *lines]) + "\n" for name, lines in jobs]
@@ -144,16 +144,13 @@ def _pairs(words: list[str]) -> list[tuple[str, str]]:
     return pairs
 
 
-def _check_reads(jobs: list[tuple[str, list[str]]]) -> None:
+def _check_reads(name: str, lines: list[str]) -> None:
     """Refuse a command that forbids writes and writes, as fio does."""
-    for name, lines in jobs:
-        for line in lines:
-            key, _, value = line.partition("=")
-            if key in {"rw", "readwrite"} and _WRITES.search(value):
-                raise ProfileError(
-                    f"[{name}] {line}: the command also has --readonly",
-                    advice="leave out one of them",
-                )
+    for line in lines:
+        key, _, value = line.partition("=")
+        if key in {"rw", "readwrite"} and _WRITES.search(value):
+            message = f"[{name}] {line}: the command also has --readonly"
+            raise ProfileError(message, advice="leave out one of them")
 
 
 def _shown(line: str) -> str:

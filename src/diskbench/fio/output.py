@@ -254,7 +254,9 @@ def _ended(output: FioOutput, stream: _Stream, documents: int) -> FioOutput:
     if cut:
         notes.append(f"{cut}; an earlier document, cumulative up to its own time, is used")
     damage = tuple(notes)
-    if stream.text and not _is_of(output, stream.text):
+    # --output-format=normal,json writes the same report in fio's normal form first
+    is_same_report = 0 < stream.text.count("(groupid=") <= len(output.jobs)
+    if stream.text and not is_same_report:
         notes.append(f"{_AROUND} {stream.text.splitlines()[0][:120]!r}")
     reports = "; ".join(filter(None, (*stream.left_out, cut)))
     if documents > 1:
@@ -272,12 +274,6 @@ def _ended(output: FioOutput, stream: _Stream, documents: int) -> FioOutput:
         damage=damage,
         reports=reports,
     )
-
-
-def _is_of(output: FioOutput, text: str) -> bool:
-    """Whether a text beside a document is the same report in fio's normal form, which
-    --output-format=normal,json writes first."""
-    return 0 < text.count("(groupid=") <= len(output.jobs)
 
 
 def _decode(text: str, start: int) -> tuple[Any, int, str]:

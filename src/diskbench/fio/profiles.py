@@ -305,8 +305,18 @@ def read_value(parameter: Parameter, text: str) -> Value:
     if parameter.kind != "condition" and not _SAFE.match(text):
         raise _unsafe(setting, f"parameters.{parameter.name}")
     value = _typed(parameter, text.strip(), setting)
-    if isinstance(value, int | float) and not isinstance(value, bool):
-        _check_range(parameter, value, setting)
+    if isinstance(value, bool | str):
+        return value
+    low, high = parameter.minimum, parameter.maximum
+    below, above = low is not None and value < low, high is not None and value > high
+    if not math.isfinite(value) or below or above:
+        known = (("at least", low), ("at most", high))
+        bounds = " and ".join(f"{w} {_shown(parameter, b)}" for w, b in known if b is not None)
+        raise InvalidValue(
+            f"{setting} is out of range",
+            advice=f"it must be {bounds}" if bounds else "give a number",
+            field=f"parameters.{parameter.name}",
+        )
     return value
 
 
@@ -341,19 +351,6 @@ def _typed(parameter: Parameter, text: str, setting: str) -> Value:
 
 def _whole(value: float) -> int | float:
     return int(value) if value == int(value) else value
-
-
-def _check_range(parameter: Parameter, value: float, setting: str) -> None:
-    low, high = parameter.minimum, parameter.maximum
-    below, above = low is not None and value < low, high is not None and value > high
-    if not math.isfinite(value) or below or above:
-        known = (("at least", low), ("at most", high))
-        bounds = " and ".join(f"{w} {_shown(parameter, b)}" for w, b in known if b is not None)
-        raise InvalidValue(
-            f"{setting} is out of range",
-            advice=f"it must be {bounds}" if bounds else "give a number",
-            field=f"parameters.{parameter.name}",
-        )
 
 
 def _shown(parameter: Parameter, value: float) -> str:

@@ -39,7 +39,12 @@ def measured_disks(
         if row.scope == "step" and row.role in ("measure", "offered") and row.direction != "sync"
         and (emulated or not row.run.emulated)
     ]  # fmt: skip
-    of_disk = grouped(rows, _disk_of)
+
+    def disk_of(row: MeasuredRow) -> tuple[str | None, float, float | None]:
+        size_gib = round((row.run.disk_size_bytes or 0) / GIB)
+        return row.run.disk_type, size_gib, row.run.provisioned_iops
+
+    of_disk = grouped(rows, disk_of)
     headlines = load_headlines(database, {row.run_id for row in rows})
     bursts = {name for name, headline in headlines.items() if headline.kind == "burst"}
 
@@ -73,12 +78,6 @@ def measured_disks(
         )
 
     return measured
-
-
-def _disk_of(row: MeasuredRow) -> tuple[str | None, float, float | None]:
-    """The type, the GiB and the bought IOPS of the disk that a row is of."""
-    size = round((row.run.disk_size_bytes or 0) / GIB)
-    return row.run.disk_type, size, row.run.provisioned_iops
 
 
 def _best(steps: list[list[MeasuredRow]], demand: Demand) -> tuple[float, float | None]:

@@ -194,9 +194,6 @@ def _parsed(
     return read_imported(data, name=path.name, beside=beside)
 
 
-_JOB_FILE_BYTES = MIB
-
-
 def _job_files(
     typed: Sequence[Path], in_folders: Sequence[Path], contents: Mapping[Path, bytes]
 ) -> dict[Path, bytes]:
@@ -205,7 +202,7 @@ def _job_files(
     for path in dict.fromkeys((*typed, *in_folders, *_siblings(typed))):
         if path.suffix.lower() not in {".fio", ".job", ".ini", ".cfg"} or not path.is_file():
             continue
-        if path.stat().st_size <= _JOB_FILE_BYTES:
+        if path.stat().st_size <= MIB:
             data = _read_within_limit(path, contents)
             if declared(data.decode(errors="replace")):
                 found[path] = data

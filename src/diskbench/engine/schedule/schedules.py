@@ -1,7 +1,6 @@
 """Operations on schedules for the user: add, list, pause, resume, trigger, backfill, remove."""
 
 import re
-from collections.abc import Sequence
 from datetime import UTC, datetime
 from typing import Final
 
@@ -207,6 +206,14 @@ def schedule_statuses(
 
     def status(row: ScheduleRow, clock: ScheduleClock) -> ScheduleStatus:
         coming = [] if clock.paused else upcoming(clock.cron, clock.zone, now, upcoming_ones)
+        occurrences = occurrences_of(database, row.name, most=past)
+        begun = [occurrence.campaign_id for occurrence in occurrences if occurrence.campaign_id]
+        progress = progress_of(database, begun)
+
+        def followed(occurrence: Occurrence) -> Occurrence:
+            state, counts = progress.get(occurrence.campaign_id or "", (None, {}))
+            return occurrence.model_copy(update={"campaign_state": state, "counts": counts})
+
         return ScheduleStatus(
             **row.model_dump(exclude={"folder", "text", "watched_until"}),
             cron=clock.cron,
@@ -214,18 +221,7 @@ def schedule_statuses(
             paused=clock.paused,
             next=tuple(moment.isoformat() for moment in coming),
             waiting=queued[row.name],
-            occurrences=_followed(database, occurrences_of(database, row.name, most=past)),
+            occurrences=tuple(map(followed, occurrences)),
         )
 
     return [status(row, known[row.name]) for row in rows if row.name in known]
-
-
-def _followed(database: sa.Engine, occurrences: Sequence[Occurrence]) -> tuple[Occurrence, ...]:
-    begun = [occurrence.campaign_id for occurrence in occurrences if occurrence.campaign_id]
-    progress = progress_of(database, begun)
-
-    def followed(occurrence: Occurrence) -> Occurrence:
-        state, counts = progress.get(occurrence.campaign_id or "", (None, {}))
-        return occurrence.model_copy(update={"campaign_state": state, "counts": counts})
-
-    return tuple(map(followed, occurrences))

@@ -28,6 +28,7 @@ _NOT_FAR = 1.5
 _NOT_PAST = 0.03
 """A machine's limit that is far above the disk's promise is passed by no more; our choice."""
 CACHED = frozenset({"vm-cached-iops", "vm-cached-throughput"})
+_UNWRITTEN = "was measured; up to 20 % of memory (vm.dirty_ratio) may still have been unwritten"
 
 
 def credit(stretch: Stretch, setting: Setting) -> Limiter | None:
@@ -138,9 +139,6 @@ def cap(stretch: Stretch, setting: Setting) -> Limiter | None:
         "of saved tokens"
     )
     return Limiter(name=tokens.limit, evidence=(evidence_words,))
-
-
-_UNWRITTEN = "was measured; up to 20 % of memory (vm.dirty_ratio) may still have been unwritten"
 
 
 def saved_tokens(stretch: Stretch, setting: Setting) -> Bound | None:

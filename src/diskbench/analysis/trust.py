@@ -25,6 +25,8 @@ _NO_CAP: frozenset[LimiterName] = frozenset({
     "client", "other-process", "interrupts", "steal", "queue-depth", "network", "fixed-limit",
     "unknown",
 })  # fmt: skip
+_PART = 3
+_FEW = 2
 
 
 def reasons_of(
@@ -101,10 +103,6 @@ def of_trial(headlines: Sequence[Headline]) -> Headline | None:
     known = [headline.trust for headline in of_level if headline.trust is not None]
     is_judged = all(headline.trust is not None for headline in alike)
     return replace(middle, trust=over_runs(known) if is_judged else None)
-
-
-_PART = 3
-_FEW = 2
 
 
 def over_runs(judgements: Sequence[Trust]) -> Trust:

@@ -39,6 +39,10 @@ _BY_CACHE: Mapping[LimiterName, str] = {
     "page-cache": "the rate of the cache, not of the disk",
     "host-cache": "the rate of the cache, not of the disk",
 }
+_LONG_S = 3600.0
+"""A rate that did not fall for so long is no burst that would have to be outlasted; our choice."""
+_NO_LEVEL = 0.5
+"""From such a coefficient of variation of ten-second means on no level is kept; our choice."""
 
 
 def verdict(
@@ -230,10 +234,6 @@ def _beside_promise(stretch: Stretch, setting: Setting, judged: Judged) -> list[
     return []
 
 
-_LONG_S = 3600.0
-"""A rate that did not fall for so long is no burst that would have to be outlasted; our choice."""
-
-
 def _above(stretch: Stretch, judged: Judged, promised: Promised, setting: Setting) -> doubts.Reason:
     """The doubt of a rate above every promise. A burst is named only where it fell, and only a rate
     that may yet fall is to be measured for longer."""
@@ -323,10 +323,6 @@ def two_rates(modes: TwoModes, words: Callable[[float], str], what: str = "time"
     high, low = f"{1 - modes.low_share:.0%}", f"{modes.low_share:.0%}"
     often, seldom = f"{words(modes.high)} {high} of the {what}", f"{words(modes.low)} {low}"
     return f"it has two rates: {often} and {seldom}"
-
-
-_NO_LEVEL = 0.5
-"""From such a coefficient of variation of ten-second means on no level is kept; our choice."""
 
 
 def changed(

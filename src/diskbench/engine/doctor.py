@@ -31,6 +31,7 @@ _FIO = """\
 fio --version || exit 4
 cd / && fio --name=doctor --ioengine=null --size=64k --output-format=json >/dev/null
 """
+_CHOOSE_DATABASE = "choose another place with --database-url or DISKBENCH_DATABASE_URL"
 
 
 def examine_machine(host: Host, providers: Sequence[str]) -> list[Finding]:
@@ -149,9 +150,6 @@ def _state_of(url: str) -> Finding:
             return finding("database", HERE, "problem", f"{shown}: {blocked}", _CHOOSE_DATABASE)
         words = "does not exist yet; the first run creates it"
     return finding("database", HERE, "ok", f"{shown}: {words}")
-
-
-_CHOOSE_DATABASE = "choose another place with --database-url or DISKBENCH_DATABASE_URL"
 
 
 def _evidence(url: str) -> list[Finding]:

@@ -31,6 +31,9 @@ SYNCS: Final = frozenset(
 """Options that let a job wait until what it wrote is stored."""
 
 Options = Mapping[str, str]
+_SIZES = ("bs", "bsrange", "bssplit")
+PATTERN = frozenset({"rw", "iodepth", *_SIZES})
+"""The options that say what a load is; an entry that sums up several has none of its own."""
 
 
 def declared(job_text: str) -> dict[str, Options]:
@@ -91,11 +94,6 @@ def common(sections: Sequence[Options]) -> Options:
     if len({one.get("iodepth", "1") for one in sections}) > 1:
         alike["iodepth"] = ""
     return alike | {"group_reporting": "1", "numjobs": str(sum(map(numjobs, sections)))}
-
-
-_SIZES = ("bs", "bsrange", "bssplit")
-PATTERN = frozenset({"rw", "iodepth", *_SIZES})
-"""The options that say what a load is; an entry that sums up several has none of its own."""
 
 
 def options_known(job: FioJob, output: FioOutput) -> bool:

@@ -44,6 +44,7 @@ ALIASES: Final = {
     "ss_interval": "steadystate_check_interval", "log_max_value": "log_window_value",
 }  # fmt: skip
 """Second names of fio options (`fio --cmdhelp=NAME`, 3.33; the last two from fio 3.42's list)."""
+_WINDOWS: Final = re.compile(r"(?:[A-Za-z]:)?\\")
 
 
 class JobOption(Frozen):
@@ -117,9 +118,6 @@ def edited(sections: Sections, edit: Callable[[Section, JobOption], JobOption | 
         kept = tuple(option for option in options if option is not None)
         made.append(section.model_copy(update={"options": kept}))
     return tuple(made)
-
-
-_WINDOWS: Final = re.compile(r"(?:[A-Za-z]:)?\\")
 
 
 def split_names(value: str) -> list[str]:

@@ -42,6 +42,8 @@ _AROUND = "text around the JSON:"
 _MOST_CANDIDATES = 32
 _LONGEST_INT = 40
 """Digits; the largest count that a database holds has 19."""
+_Document = tuple[Mapping[str, Any], int, str]
+"""A document, where it begins, and what was repaired to read it."""
 
 
 def _whole(text: str) -> int | float:
@@ -105,10 +107,6 @@ def parse_runs(data: bytes, *, where: str) -> tuple[FioOutput, ...]:
     *before, last = runs
     whole = [_ended(output, replace(stream, broken=None), count) for output, count in before]
     return (*whole, _ended(last[0], stream, last[1]))
-
-
-_Document = tuple[Mapping[str, Any], int, str]
-"""A document, where it begins, and what was repaired to read it."""
 
 
 @dataclass

@@ -33,6 +33,10 @@ _MOST = 10
 """How many mistakes in front matter a message lists."""
 ParameterKind = Literal["int", "float", "bool", "str", "size", "duration", "condition"]
 Value = str | int | float | bool
+_OF_FILE: Final = frozenset({"name", "template", "is_template", "first_line", "digest"})
+"""Fields of a profile that front matter may not give."""
+_SAFE = re.compile(r"^[A-Za-z0-9 _.,:%+/=-]*\Z")
+_TRUE, _FALSE = {"1", "true", "yes", "on"}, {"0", "false", "no", "off"}
 
 
 class Parameter(Frozen):
@@ -152,10 +156,6 @@ class Profile(Frozen):
         return [n for n, p in self.parameters.items() if p.default is None and n not in given]
 
 
-_OF_FILE: Final = frozenset({"name", "template", "is_template", "first_line", "digest"})
-"""Fields of a profile that front matter may not give."""
-
-
 def shipped_names() -> tuple[str, ...]:
     """The names of the profiles that come with diskbench, sorted."""
     shipped = shipped_directory("jobs").glob(f"*{SUFFIX}")
@@ -262,10 +262,6 @@ def shipped_directory(kind: Literal["jobs", "matrices"]) -> Path:
     package = Path(__file__).resolve().parents[1]
     installed = package / "profiles" / kind
     return installed if installed.is_dir() else package.parents[1] / "profiles" / kind
-
-
-_SAFE = re.compile(r"^[A-Za-z0-9 _.,:%+/=-]*\Z")
-_TRUE, _FALSE = {"1", "true", "yes", "on"}, {"0", "false", "no", "off"}
 
 
 def check_override(profile: Profile, key: str, text: str) -> None:

@@ -40,6 +40,9 @@ _SIGNALLED = 128
 """fio's exit status after SIGINT or SIGTERM; a shell adds the number of any other signal to it."""
 _NOT_STARTED = re.compile(r"job startup hung|\d+ jobs? failed to start")
 _JOB_KILLED = re.compile(r"got signal=(\d+)")
+_CHECKSUM_MIB = 8
+"""How much a canary makes the checksum of (hosts/agent.py)."""
+CHECKSUM_S, NULL_IOPS = f"checksum of {_CHECKSUM_MIB} MiB s", "null IOPS"
 
 
 def clock_moved_s(end: bytes) -> float:
@@ -196,11 +199,6 @@ def kept_cache_doubts(case: Case) -> Iterator[Warning]:
     amount = f": {format_bytes(drop.after_bytes)} of {drop.what} left" if drop.after_bytes else ""
     words = f"the page cache {state} dropped{amount}; reads may have come from memory"
     yield CACHE_KEPT.warning(words)
-
-
-_CHECKSUM_MIB = 8
-"""How much a canary makes the checksum of (hosts/agent.py)."""
-CHECKSUM_S, NULL_IOPS = f"checksum of {_CHECKSUM_MIB} MiB s", "null IOPS"
 
 
 def parse_canary(data: bytes) -> dict[str, float]:

@@ -30,6 +30,9 @@ from diskbench.yaml_lines import Document, Mistake, Place, read_yaml
 _MAX_PASSES = 20
 _OF_A_KIND = ("_type", "_parsing", "_from_float")
 """How the types of pydantic's errors end for a value of another kind."""
+SCHEMA_ID = "https://json-schema.org/draft/2020-12/schema"
+_FIELDS = {"$ref": "#/$defs/CellFields"}
+_NOISE: dict[str, type] = {"title": str, "default": type(None)}
 
 
 def read_form(text: str) -> tuple[Document, Matrix | None, list[Mistake], set[Place]]:
@@ -214,10 +217,6 @@ def _about(several: list[tuple[Plugin, Option]]) -> str:
     return " ".join(f"{', '.join(names)}: {about}" for about, names in titles.items())
 
 
-SCHEMA_ID = "https://json-schema.org/draft/2020-12/schema"
-_FIELDS = {"$ref": "#/$defs/CellFields"}
-
-
 def matrix_schema(known: Mapping[str, Sequence[str]]) -> dict[str, Any]:
     """Return the schema. `known` lists field values that an editor should propose. Other values
     stay allowed: profiles may be paths, and a provider may sell more than the catalogue lists."""
@@ -243,9 +242,6 @@ def matrix_schema(known: Mapping[str, Sequence[str]]) -> dict[str, Any]:
         "additionalProperties": {**several, "items": _FIELDS},
     }
     return {"$schema": SCHEMA_ID, **schema}
-
-
-_NOISE: dict[str, type] = {"title": str, "default": type(None)}
 
 
 def _plain(node: Any) -> Any:  # noqa: ANN401 - JSON

@@ -21,6 +21,8 @@ from diskbench.units import format_bytes
 APART = 0.10
 """Runs of a trial that differ by more than this share get a doubt, because the one figure of the
 trial hides a change (our choice)."""
+_IMPORT = "import/"
+Side = Sequence[LineFigure]
 
 
 @dataclass(frozen=True)
@@ -174,9 +176,6 @@ def _by_line(figures: Sequence[LineFigure]) -> FigureGroup:
     return grouped(sorted(figures, key=lambda figure: figure.order), lambda figure: figure.line)
 
 
-_IMPORT = "import/"
-
-
 def _tool_of(a: Sequence[LineFigure], b: Sequence[LineFigure]) -> str | None:
     """The tool whose results one side is, where the other side is all runs of our profile of that
     name; None for any other two sides."""
@@ -195,9 +194,6 @@ def _kind(figures: Sequence[LineFigure]) -> str | None:
         provider = fields.get("provider", "")
         kinds.add(provider if provider.startswith(_IMPORT) else fields.get("profile", ""))
     return kinds.pop() if len(kinds) == 1 else None
-
-
-Side = Sequence[LineFigure]
 
 
 def aligned(

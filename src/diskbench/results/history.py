@@ -37,6 +37,9 @@ from diskbench.store.where import Filter
 
 MOST_TRIALS = 200
 """Trials of several subjects whose figures are in memory together; our choice."""
+METRICS: tuple[Metric, ...] = get_args(Metric)
+_KEY = 16
+"""Hexadecimal digits of a digest, enough to distinguish 100,000 configurations."""
 
 
 def histories(
@@ -168,11 +171,6 @@ def trials_by_subject(database: Engine, filters: Sequence[Filter]) -> dict[Field
             subject = trial_figures.subject_of(runs[run_id], rents[trials[run_id]])
             trials_of[subject].append(trials[run_id])
     return trials_of
-
-
-METRICS: tuple[Metric, ...] = get_args(Metric)
-_KEY = 16
-"""Hexadecimal digits of a digest, enough to distinguish 100,000 configurations."""
 
 
 def by_subject(rows: Iterable[AskedRun]) -> dict[Fields, list[AskedRun]]:

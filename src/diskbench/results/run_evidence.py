@@ -48,6 +48,9 @@ from diskbench.units import NS_PER_S
 
 OpenStore = Callable[[str | None], EvidenceStore]
 Part = TypeVar("Part")
+_LEAST_S = 10.0
+_ALMOST = 0.98
+"""fio's own run time may be up to 2 % below that of its process, by which phases are cut."""
 
 
 def open_kept(url: str | None) -> EvidenceStore:
@@ -241,11 +244,6 @@ def courses_of(
         for phases in all_of(lambda pair: stores.phases(*pair), planned):
             courses |= {(course.run_id, course.step): course for course in phases}
     return courses
-
-
-_LEAST_S = 10.0
-_ALMOST = 0.98
-"""fio's own run time may be up to 2 % below that of its process, by which phases are cut."""
 
 
 def long_steps(rows: Sequence[MeasuredRow]) -> list[MeasuredRow]:

@@ -22,6 +22,8 @@ from diskbench.units import KIB, MIB, NS_PER_S
 
 _SEQUENTIAL = 64 * KIB
 _SECTOR = 512
+READS_OF_TEN = 0.9
+"""GoBonnieGo's random step: nine reads to a write (bench/bench.go)."""
 
 
 @dataclass(frozen=True)
@@ -182,10 +184,6 @@ def _of_rows(results: Sequence[StepResult]) -> Load | None:
         direct=None,
         depth=depths.pop() if len(depths) == 1 else None,
     )
-
-
-READS_OF_TEN = 0.9
-"""GoBonnieGo's random step: nine reads to a write (bench/bench.go)."""
 
 
 def _of_gobonniego(rounds: Sequence[Sequence[Measurement]]) -> Load | None:

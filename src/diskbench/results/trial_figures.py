@@ -39,6 +39,9 @@ _RATES = frozenset({"iops", "bytes_per_s"})
 _index = attrgetter("run_index")
 REGIME = "regime"
 """A fact of a step that was cut into phases: whether its figure belongs to burst or baseline."""
+_Steps = tuple[Callable[[str, str, str], Figure | None], Mapping[tuple[str, str], PhaseKind]]
+"""What the figures of all metrics need: the figure of each step of each run, whole and by
+direction, and the level of each run of each step."""
 
 
 @dataclass(frozen=True)
@@ -148,11 +151,6 @@ def _searched(
         metric: [one for row in of_metric if (one := kept(row)) is not None]
         for metric, of_metric in rows.items()
     }
-
-
-_Steps = tuple[Callable[[str, str, str], Figure | None], Mapping[tuple[str, str], PhaseKind]]
-"""What the figures of all metrics need: the figure of each step of each run, whole and by
-direction, and the level of each run of each step."""
 
 
 def _steps(rows: Sequence[MeasuredRow], courses: Courses) -> _Steps:

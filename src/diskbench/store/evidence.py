@@ -35,6 +35,8 @@ _PROBE = "diskbench-probe"
 _WHOLE_BYTES = 8 * 2**20
 """Files up to this size are uploaded in one call, which fails where the key exists; our choice."""
 _PIECE_BYTES = 2**20
+_TRIED_BYTES = 4096
+CHOOSE = "choose another place with --evidence-url or DISKBENCH_EVIDENCE_URL"
 
 
 class ObjectEvidence:
@@ -269,10 +271,6 @@ def open_evidence(url: str) -> ObjectEvidence:
         unavailable = store_unavailable(printable(url), "cannot open it", error, directory)
         unavailable.advice = unavailable.advice_before_work
         raise unavailable from error
-
-
-_TRIED_BYTES = 4096
-CHOOSE = "choose another place with --evidence-url or DISKBENCH_EVIDENCE_URL"
 
 
 def store_unavailable(

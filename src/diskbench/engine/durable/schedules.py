@@ -33,6 +33,9 @@ _QUEUE_POLL_S = 5.0
 _WORKFLOW = "occurrence"
 
 _arrived: Callable[[str, datetime], None] | None = None
+KEPT = timedelta(minutes=10)
+"""How long a workflow that ended is kept: a process that took a cell over asks DBOS ten times a
+second whether it ended. Our choice."""
 
 
 @dataclass(frozen=True)
@@ -148,11 +151,6 @@ class JsonSerializer(Serializer):
     def name(self) -> str:
         """The name that DBOS stores with each value."""
         return "diskbench_json"
-
-
-KEPT = timedelta(minutes=10)
-"""How long a workflow that ended is kept: a process that took a cell over asks DBOS ten times a
-second whether it ended. Our choice."""
 
 
 def forget_ended(database: sa.Engine, *, kept: timedelta = KEPT) -> int:

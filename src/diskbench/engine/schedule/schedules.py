@@ -32,6 +32,8 @@ from diskbench.store.schedules import remove_schedule as remove_row
 MOST_AT_ONCE: Final = 1000
 """The most occurrences of one backfill; more suggests a mistake in the dates; our choice."""
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,62}")
+_LEFT_OUT = ("skipped", "failed")
+_ASKED = "run later by hand"
 
 
 def add_schedule(
@@ -164,10 +166,6 @@ def backfill(
             else:
                 held.record([_queued(name, key, _ASKED, now)])
     return [by_key[key] for key in again]
-
-
-_LEFT_OUT = ("skipped", "failed")
-_ASKED = "run later by hand"
 
 
 def _queued(name: str, at: str, reason: str, now: datetime) -> Occurrence:

@@ -37,6 +37,7 @@ from diskbench.store.rows import add_timing, find_plan, unfinished_runs
 ATTEMPTS = 5
 """Tries before a host that does not answer is left to `diskbench gc`; our choice."""
 RELEASED = Problem(kind="Released", message="its lease was given back before it ended")
+log = logging.getLogger(__name__)
 
 
 def hand_back(session: Session, plan: Plan, *, keeps: bool = True) -> ReleaseFailed | None:
@@ -221,9 +222,6 @@ def where(plan: Plan) -> str:
 def place(provider: str, region: str | None) -> str:
     """The provider and its region, for display."""
     return " ".join(word for word in (provider, region) if word)
-
-
-log = logging.getLogger(__name__)
 
 
 def keep_begun(session: Session, campaign: CampaignRow) -> None:

@@ -45,6 +45,12 @@ ALIASES: Final = {
 }  # fmt: skip
 """Second names of fio options (`fio --cmdhelp=NAME`, 3.33; the last two from fio 3.42's list)."""
 _WINDOWS: Final = re.compile(r"(?:[A-Za-z]:)?\\")
+_VARIABLE = re.compile(r"\$\{([A-Za-z_][A-Za-z0-9_]*)\}")
+_KEYWORD = re.compile(r"\$(mb_memory|ncpus)\b")
+"""Of fio's reserved keywords those that a machine's facts hold;`$pagesize` is not among them."""
+_SECRET = re.compile(
+    r"(secret|token|passw|credential|private|session|_key\b|access_key|api_?key)", re.IGNORECASE
+)
 
 
 class JobOption(Frozen):
@@ -274,14 +280,6 @@ def _clean(raw: str, number: int) -> str:
             f"line {number} holds the control character {control.group()!r}", advice="remove it"
         )
     return re.split(r"[;#]", raw, maxsplit=1)[0].strip(" \t")
-
-
-_VARIABLE = re.compile(r"\$\{([A-Za-z_][A-Za-z0-9_]*)\}")
-_KEYWORD = re.compile(r"\$(mb_memory|ncpus)\b")
-"""Of fio's reserved keywords those that a machine's facts hold;`$pagesize` is not among them."""
-_SECRET = re.compile(
-    r"(secret|token|passw|credential|private|session|_key\b|access_key|api_?key)", re.IGNORECASE
-)
 
 
 def variables(text: str) -> tuple[str, ...]:

@@ -43,6 +43,10 @@ _JOB_KILLED = re.compile(r"got signal=(\d+)")
 _CHECKSUM_MIB = 8
 """How much a canary makes the checksum of (hosts/agent.py)."""
 CHECKSUM_S, NULL_IOPS = f"checksum of {_CHECKSUM_MIB} MiB s", "null IOPS"
+CACHED_SHARE = 0.01
+"""A drop counts as verified when at most this share of what was cached is still there, or 1 MiB
+(metadata that was read again at once); our choice."""
+_ALWAYS_FINE_BYTES = 2**20
 
 
 def clock_moved_s(end: bytes) -> float:
@@ -147,12 +151,6 @@ def left_out_doubts(case: Case) -> Iterator[Warning]:
             + (f", and {len(lines) - 1} more" if len(lines) > 1 else ""),
             advice=f"{LEFT_OUT} in the step's evidence lists them",
         )
-
-
-CACHED_SHARE = 0.01
-"""A drop counts as verified when at most this share of what was cached is still there, or 1 MiB
-(metadata that was read again at once); our choice."""
-_ALWAYS_FINE_BYTES = 2**20
 
 
 class CacheDrop(Frozen):

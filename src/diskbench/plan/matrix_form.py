@@ -33,6 +33,10 @@ _OF_A_KIND = ("_type", "_parsing", "_from_float")
 SCHEMA_ID = "https://json-schema.org/draft/2020-12/schema"
 _FIELDS = {"$ref": "#/$defs/CellFields"}
 _NOISE: dict[str, type] = {"title": str, "default": type(None)}
+_KINDS: dict[type, Any] = {int: Whole, float: Number, bool: Flag, str: str}
+"""The strict type of an option's value in a file: no text in place of a number."""
+_UNIT = "MiB/s (MB/s where the provider sells those)"
+"""Of an option of every cloud."""
 
 
 def read_form(text: str) -> tuple[Document, Matrix | None, list[Mistake], set[Place]]:
@@ -141,12 +145,6 @@ def _holder(data: Any, place: Place) -> Any:  # noqa: ANN401 - whatever YAML hol
     for part in place[:-1]:
         data = data[part]
     return data
-
-
-_KINDS: dict[type, Any] = {int: Whole, float: Number, bool: Flag, str: str}
-"""The strict type of an option's value in a file: no text in place of a number."""
-_UNIT = "MiB/s (MB/s where the provider sells those)"
-"""Of an option of every cloud."""
 
 
 @functools.cache

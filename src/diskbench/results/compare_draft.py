@@ -23,6 +23,10 @@ APART = 0.10
 trial hides a change (our choice)."""
 _IMPORT = "import/"
 Side = Sequence[LineFigure]
+_NEVER_ACROSS = ("profile", "job")
+"""Fields that must be equal on both sides: figures of different work have no ratio."""
+FigureGroup = dict["FigureLine", list["LineFigure"]]
+"""The figures of one subject by line, in the order of their rounds."""
 
 
 @dataclass(frozen=True)
@@ -121,12 +125,6 @@ def _of_canaries(draft: Draft, flagged: Collection[str]) -> Iterator[str]:
     ratio, unflagged_ratio = draft.ratio.ratio, compare(paired(*unflagged)[0]).ratio
     if abs(unflagged_ratio / ratio - 1) >= LEAST_DIFFERENCE:
         yield f"without {trials} the ratio would be {unflagged_ratio:.2f} instead of {ratio:.2f}"
-
-
-_NEVER_ACROSS = ("profile", "job")
-"""Fields that must be equal on both sides: figures of different work have no ratio."""
-FigureGroup = dict["FigureLine", list["LineFigure"]]
-"""The figures of one subject by line, in the order of their rounds."""
 
 
 def matched_subjects(

@@ -51,6 +51,10 @@ Part = TypeVar("Part")
 _LEAST_S = 10.0
 _ALMOST = 0.98
 """fio's own run time may be up to 2 % below that of its process, by which phases are cut."""
+Courses = Mapping[tuple[str, str], StepPhases]
+"""Phases by run id and name of the step."""
+_RUNS_AT_ONCE = 500
+"""The plans of their trials are read in one statement and kept at a time; our choice."""
 
 
 def open_kept(url: str | None) -> EvidenceStore:
@@ -221,12 +225,6 @@ def _closed(evidence: EvidenceStore, run_id: str) -> Iterator[StepEvidence]:
 def warn(part: str, run_id: str, error: DiskbenchError) -> None:
     """Log which part of a run (`what`) is missing, and why."""
     logging.getLogger(__name__).warning("no %s of run %s: %s", part, run_id, error.message)
-
-
-Courses = Mapping[tuple[str, str], StepPhases]
-"""Phases by run id and name of the step."""
-_RUNS_AT_ONCE = 500
-"""The plans of their trials are read in one statement and kept at a time; our choice."""
 
 
 def courses_of(

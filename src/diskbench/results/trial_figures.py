@@ -42,6 +42,10 @@ REGIME = "regime"
 _Steps = tuple[Callable[[str, str, str], Figure | None], Mapping[tuple[str, str], PhaseKind]]
 """What the figures of all metrics need: the figure of each step of each run, whole and by
 direction, and the level of each run of each step."""
+Fields = tuple[tuple[str, str], ...]
+"""Names with values, in a fixed order."""
+
+_NOT_SUBJECT = access_fields() | {"zone", "placement", "image", "no_public_ip", "iap"}
 
 
 @dataclass(frozen=True)
@@ -249,12 +253,6 @@ def _text(name: str, value: object) -> str:
     if name.endswith("_bytes"):
         return format_bytes(float(str(value)))
     return ("yes" if value else "no") if isinstance(value, bool) else str(value)
-
-
-Fields = tuple[tuple[str, str], ...]
-"""Names with values, in a fixed order."""
-
-_NOT_SUBJECT = access_fields() | {"zone", "placement", "image", "no_public_ip", "iap"}
 
 
 def subject_of(run: Run, rent: Mapping[str, Any] | None) -> Fields:

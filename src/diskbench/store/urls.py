@@ -51,6 +51,11 @@ _PARAMETERS = _SHOWN_PARAMETERS | {
     "tcp_user_timeout",
 }  # fmt: skip
 """What libpq knows (PostgreSQL 17, section 32.1.2) and has a meaning here."""
+_FAMILIAR = frozenset(
+    {*_POSTGRES, *_BUCKETS, "sqlite", "file", "memory", "mysql", "mariadb", "mssql", "oracle",
+     "http", "https", "s3a", "gcs", "abfs", "abfss", "adl"}
+)  # fmt: skip
+"""Words that are schemes and no secrets, whatever stands behind them."""
 
 
 def database_url(text: str) -> str:
@@ -127,13 +132,6 @@ def evidence_directory(url: str) -> Path | None:
     """The directory of an evidence store on this machine; None for any other store."""
     parts = urlsplit(url)
     return Path(unquote(parts.path)) if parts.scheme == "file" else None
-
-
-_FAMILIAR = frozenset(
-    {*_POSTGRES, *_BUCKETS, "sqlite", "file", "memory", "mysql", "mariadb", "mssql", "oracle",
-     "http", "https", "s3a", "gcs", "abfs", "abfss", "adl"}
-)  # fmt: skip
-"""Words that are schemes and no secrets, whatever stands behind them."""
 
 
 def _scheme_words(scheme: str) -> str:

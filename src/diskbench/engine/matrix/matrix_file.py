@@ -41,6 +41,11 @@ Pairs = Sequence[tuple[str, str]]
 """Keys with their values."""
 _MOST_LISTED = 40
 """Largest number of mistakes that a message lists; our choice."""
+AT_ONCE = 8
+_ASSUMED = HostFacts(cpu=CpuFacts(count=2), memory_bytes=8 * GIB, memory_available_bytes=8 * GIB)
+"""Assumed facts of an existing machine that was not examined."""
+_MACHINES_OWN = frozenset({"instance-store", "temp-disk"})
+"""Types of disks that belong to a machine and count against no quota of disks."""
 
 
 @dataclass(frozen=True)
@@ -157,13 +162,6 @@ def _find(name_or_path: str) -> Path:
     if "/" not in name_or_path and "." not in name_or_path and not path.is_file():
         raise UnknownName("matrix", name_or_path, names)
     return path
-
-
-AT_ONCE = 8
-_ASSUMED = HostFacts(cpu=CpuFacts(count=2), memory_bytes=8 * GIB, memory_available_bytes=8 * GIB)
-"""Assumed facts of an existing machine that was not examined."""
-_MACHINES_OWN = frozenset({"instance-store", "temp-disk"})
-"""Types of disks that belong to a machine and count against no quota of disks."""
 
 
 def outlook_of(

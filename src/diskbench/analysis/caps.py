@@ -28,6 +28,7 @@ _NOT_FAR = 1.5
 _NOT_PAST = 0.03
 """A machine's limit that is far above the disk's promise is passed by no more; our choice."""
 CACHED = frozenset({"vm-cached-iops", "vm-cached-throughput"})
+_UNWRITTEN = "was measured; up to 20 % of memory (vm.dirty_ratio) may still have been unwritten"
 
 
 def credit(stretch: Stretch, setting: Setting) -> Limiter | None:
@@ -36,7 +37,11 @@ def credit(stretch: Stretch, setting: Setting) -> Limiter | None:
     measured, level = rate(stretch, setting), stretch.level
     if level is None or level.limited_by is None or not setting.knows_buckets:
         unpromised = ("the limits of this disk are unknown",) if level is None else ()
-        is_credit = told_fall and _is_like_credit(stretch, setting)
+        # Of writes a full cache of the disk explains a fall, too, but no flat level; one of less
+        # than half has many causes.
+        is_cache = is_writing(setting) and not is_flat(stretch)
+        is_like = setting.is_like_bucket or (is_deep(stretch) and not is_cache)
+        is_credit = told_fall and is_like
         return Limiter(name="credit", evidence=(*told_fall, *unpromised)) if is_credit else None
     if measured is None:
         return None
@@ -61,13 +66,6 @@ def credit(stretch: Stretch, setting: Setting) -> Limiter | None:
     if setting.credit:
         undocumented = "the documented credit does not explain the fall"
     return Limiter(name="credit", evidence=(*told_fall, *at_promise, undocumented))
-
-
-def _is_like_credit(stretch: Stretch, setting: Setting) -> bool:
-    """Whether the fall of a disk without a known bucket is that of one: of writes a full cache of
-    the disk explains it, too, but no flat level; less than half has many causes."""
-    is_cache = is_writing(setting) and not is_flat(stretch)
-    return setting.is_like_bucket or (is_deep(stretch) and not is_cache)
 
 
 def _at_baseline(
@@ -141,9 +139,6 @@ def cap(stretch: Stretch, setting: Setting) -> Limiter | None:
         "of saved tokens"
     )
     return Limiter(name=tokens.limit, evidence=(evidence_words,))
-
-
-_UNWRITTEN = "was measured; up to 20 % of memory (vm.dirty_ratio) may still have been unwritten"
 
 
 def saved_tokens(stretch: Stretch, setting: Setting) -> Bound | None:

@@ -19,7 +19,6 @@ from diskbench.model.verdict import CONFIRMED, Judged, LimiterName
 
 _MOSTLY = 0.5
 _HARDLY = 0.05
-_UNEXPLAINED = frozenset({"unknown", "fixed-limit"})
 _OTHER_CAUSES = frozenset({"queue-depth", "network"})
 _OF_CREDIT: tuple[LimitName, ...] = ("disk-iops", "disk-throughput")
 _LIMITS: dict[LimitName, str] = {
@@ -51,7 +50,7 @@ def by_counters(judged: Judged, setting: Setting) -> tuple[Judged, tuple[Reason,
     if round(least_s) < round(most_s):
         words = f"at least {words}"
     is_mostly = least_s >= _MOSTLY * seconds
-    if is_mostly and (asked or found.name in _UNEXPLAINED):
+    if is_mostly and (asked or found.name in {"unknown", "fixed-limit"}):
         name = found.name if asked else limit
         evidence = (*found.evidence, f"{CONFIRMED}: {words}")
         limiter = found.model_copy(update={"name": name, "evidence": evidence})

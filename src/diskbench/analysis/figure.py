@@ -14,6 +14,8 @@ from diskbench.model.phase import Phase, PhaseKind, StepPhases
 
 LEVELS = frozenset({"burst", "baseline", "level"})
 """The kinds of phase that have a level."""
+Share = tuple[float, float]
+"""The fractions of a step's I/Os and bytes that belong to one direction or one job."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,10 +30,6 @@ class Figure:
     kind: PhaseKind | None = None
     level: Phase | None = None
     crosses: bool = False
-
-
-Share = tuple[float, float]
-"""The fractions of a step's I/Os and bytes that belong to one direction or one job."""
 
 
 def middle(values: Sequence[float], *, worst_is_high: bool = False) -> float:

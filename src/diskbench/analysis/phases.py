@@ -32,6 +32,9 @@ _LEAST_BINS = 12
 """Two minutes: the least that a level is called flat by."""
 _Q90 = 1.2816
 """Normal quantile of 0.90."""
+_INFLOW = 1.2
+"""Of what flowed in: so much may have been spent, because levels and times are not exact."""
+_NEAR_LIMIT = 0.1
 
 
 def step_phases(
@@ -138,16 +141,9 @@ def _regained(base: float, later: Sequence[SeriesPart]) -> bool:
     return True
 
 
-_INFLOW = 1.2
-"""Of what flowed in: so much may have been spent, because levels and times are not exact."""
-
-
 def _has(bases: Sequence[float], level: float) -> bool:
     """Whether a level lies within 20 % of one of these."""
     return any((1 - LEAST_CHANGE) * base <= level <= base / (1 - LEAST_CHANGE) for base in bases)
-
-
-_NEAR_LIMIT = 0.1
 
 
 def _falls(before: SeriesPart, after: SeriesPart) -> bool:

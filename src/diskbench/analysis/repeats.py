@@ -24,6 +24,7 @@ OUTLIER = 14.826
 """In median absolute deviations: ten standard deviations of a normal one (hyperfine 1.19)."""
 _LEAST_MAD = 0.005
 """Of the median; figures alike to the last digit would make any other one an outlier."""
+CONFIDENCE = 0.95
 
 
 @dataclass(frozen=True, slots=True)
@@ -133,9 +134,6 @@ def _chances(n: int, size: int) -> NDArray[np.float64]:
     chances[:, :-1] = np.exp(ways + i * np.log(share) + (size - i) * np.log1p(-share))
     chances[size, -1] = 1.0  # all draws are among all values
     return chances
-
-
-CONFIDENCE = 0.95
 
 
 def median_interval(values: Sequence[float]) -> Interval | None:

@@ -16,7 +16,6 @@ from diskbench.units import NS_PER_S
 
 _NEAR_S = 3.0
 """The seconds of rounds are counted without their last ones, which are seldom whole."""
-_LATENCY = ("lat_", "clat_", "slat_")
 _QUANTILES = ("p50_ns", "p90_ns", "p95_ns", "p99_ns", "p99_9_ns", "p99_99_ns", "quantiles_of")
 _SAMPLES = "clat_samples"
 
@@ -79,7 +78,7 @@ def changed(row: Mapping[str, Any], figure: Figure) -> dict[str, Any]:
     """Return the fields of a row that its figure changes, with their values."""
     blank = {}
     if figure.crosses:
-        names = (n for n in row if n.startswith(_LATENCY) or n in _QUANTILES)
+        names = (n for n in row if n.startswith(("lat_", "clat_", "slat_")) or n in _QUANTILES)
         blank = dict.fromkeys(name for name in names if name != _SAMPLES)
         blank |= {_SAMPLES: 0} if _SAMPLES in row else {}
     rates = {"iops": figure.iops, "bytes_per_s": figure.bytes_per_s}

@@ -33,6 +33,10 @@ _MOST_AT_ONCE = 2**18
 """Costs that are computed together: 2 MiB."""
 _MOST_KEPT = 2048
 """Figures of the longest series whose costs are kept: 17 MB."""
+Edge = Literal["edge", "symmetric"]
+"""What lies beyond the ends: the first and the last figure repeated, or the series mirrored."""
+_AT_ONCE = 8192
+"""Windows held in memory at a time: 8 MB where they are two minutes wide."""
 
 
 class Costs:
@@ -132,12 +136,6 @@ def penalized_cuts(costs: Costs, penalty: float) -> list[int]:
         cuts.append(end)
         end = int(start[end])
     return cuts[::-1]
-
-
-Edge = Literal["edge", "symmetric"]
-"""What lies beyond the ends: the first and the last figure repeated, or the series mirrored."""
-_AT_ONCE = 8192
-"""Windows held in memory at a time: 8 MB where they are two minutes wide."""
 
 
 def running_mean(values: Floats, size: int) -> Floats:

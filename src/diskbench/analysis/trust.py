@@ -25,6 +25,8 @@ _NO_CAP: frozenset[LimiterName] = frozenset({
     "client", "other-process", "interrupts", "steal", "queue-depth", "network", "fixed-limit",
     "unknown",
 })  # fmt: skip
+_PART = 3
+_FEW = 2
 
 
 def reasons_of(
@@ -81,14 +83,11 @@ def _weight(code: str, limited_by: LimiterName, device_share: float | None) -> W
     return doubt.weight
 
 
-_UNKNOWN_BLOCK = 1 << 62
-
-
 def headline_step(steps: Iterable[Headline]) -> Headline | None:
     """Return the step that stands for a run; of equal ones the first. None without a step."""
 
     def weight(step: Headline) -> tuple[bool, int, float]:
-        return step.is_random, -(step.block_bytes or _UNKNOWN_BLOCK), step.rate
+        return step.is_random, -(step.block_bytes or (1 << 62)), step.rate
 
     return max(steps, key=weight, default=None)
 
@@ -104,10 +103,6 @@ def of_trial(headlines: Sequence[Headline]) -> Headline | None:
     known = [headline.trust for headline in of_level if headline.trust is not None]
     is_judged = all(headline.trust is not None for headline in alike)
     return replace(middle, trust=over_runs(known) if is_judged else None)
-
-
-_PART = 3
-_FEW = 2
 
 
 def over_runs(judgements: Sequence[Trust]) -> Trust:

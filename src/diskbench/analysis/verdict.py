@@ -39,7 +39,10 @@ _BY_CACHE: Mapping[LimiterName, str] = {
     "page-cache": "the rate of the cache, not of the disk",
     "host-cache": "the rate of the cache, not of the disk",
 }
-_UNEXPLAINED = frozenset({"unknown", "fixed-limit"})
+_LONG_S = 3600.0
+"""A rate that did not fall for so long is no burst that would have to be outlasted; our choice."""
+_NO_LEVEL = 0.5
+"""From such a coefficient of variation of ten-second means on no level is kept; our choice."""
 
 
 def verdict(
@@ -223,16 +226,12 @@ def _beside_promise(stretch: Stretch, setting: Setting, judged: Judged) -> list[
     figure, below = _figure(stretch, setting), f"is {judged.ratio:.0%} of the {documented}"
     if judged.ratio >= _BELOW:
         return []
-    if judged.limiter.name in _UNEXPLAINED and not is_plausible:
+    if judged.limiter.name in {"unknown", "fixed-limit"} and not is_plausible:
         words = f"{figure} {below}, and nothing that was measured explains it"
         return [doubts.BELOW_PROMISE.reason(words)]
     if judged.limiter.name == "credit" and not stretch.is_mixed:
         return [doubts.BELOW_PROMISE.reason(f"{figure} after the fall {below}")]
     return []
-
-
-_LONG_S = 3600.0
-"""A rate that did not fall for so long is no burst that would have to be outlasted; our choice."""
 
 
 def _above(stretch: Stretch, judged: Judged, promised: Promised, setting: Setting) -> doubts.Reason:
@@ -324,10 +323,6 @@ def two_rates(modes: TwoModes, words: Callable[[float], str], what: str = "time"
     high, low = f"{1 - modes.low_share:.0%}", f"{modes.low_share:.0%}"
     often, seldom = f"{words(modes.high)} {high} of the {what}", f"{words(modes.low)} {low}"
     return f"it has two rates: {often} and {seldom}"
-
-
-_NO_LEVEL = 0.5
-"""From such a coefficient of variation of ten-second means on no level is kept; our choice."""
 
 
 def changed(

@@ -10,6 +10,7 @@ from typing import Literal
 
 _NOTHING = 1e-12
 """A balance below this fraction of the capacity is a rounding error: the bucket is empty."""
+Covers = Literal["both", "read", "write"]
 
 
 @dataclass(frozen=True)
@@ -36,9 +37,6 @@ class Allowance:
     def ceiling(self) -> float:
         """The highest rate at any time, per second."""
         return self.baseline if self.burst is None else self.burst
-
-
-Covers = Literal["both", "read", "write"]
 
 
 @dataclass(frozen=True)

@@ -23,6 +23,8 @@ from diskbench.units import KIB, MIB
 HOUR_S = 3600
 MONTH_HOURS = 730.0
 """A month of 365 days / 12: the month that infracost's golden files price (2024-07-01)."""
+_SMALL = Load(block_bytes=4 * KIB)
+_LARGE = Load(block_bytes=MIB, random=False)
 
 
 class CellCost(Frozen):
@@ -251,10 +253,6 @@ def disk_hourly_usd(
 
 def _seconds(minimum: SourcedNumber | None) -> float:
     return minimum.value if minimum else 0.0
-
-
-_SMALL = Load(block_bytes=4 * KIB)
-_LARGE = Load(block_bytes=MIB, random=False)
 
 
 def disk_price(

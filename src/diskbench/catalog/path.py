@@ -26,6 +26,7 @@ _Part = Literal["disk", "vm", "cached"]
 _THROUGH: frozenset[_Part] = frozenset({"disk", "vm"})
 _HIT: frozenset[_Part] = frozenset({"cached"})
 _ALL: frozenset[_Part] = _THROUGH | _HIT
+Way = Literal["read", "write"]
 
 
 @dataclass(frozen=True)
@@ -127,9 +128,6 @@ class Path:
 def tightest(bounds: Sequence[Bound]) -> float:
     """Return the rate of the tightest bound; infinite without bounds."""
     return bounds[0].iops if bounds else math.inf
-
-
-Way = Literal["read", "write"]
 
 
 @dataclass(frozen=True)

@@ -30,8 +30,6 @@ from diskbench.model.rental import DiskSpec
 from diskbench.model.result import Measurement
 from diskbench.units import KIB, NS_PER_S
 
-_HOUR_S = 3600
-
 
 class IopsPrice(Frozen):
     """US dollars a month for each IOPS up to `up_to`; the last step has no end."""
@@ -192,7 +190,7 @@ class Counting(sourced_figures.SourcedFigure):
         transactions = sum(part.requests * self.units(part.request_bytes) for part in done)
         if self.hourly_cap is None:
             return transactions
-        hours = math.ceil(sum(part.seconds for part in done) / _HOUR_S)
+        hours = math.ceil(sum(part.seconds for part in done) / 3600)
         return min(transactions, float(self.hourly_cap * max(hours, 1) * disks))
 
 

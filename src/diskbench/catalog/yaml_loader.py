@@ -36,6 +36,12 @@ Book = TypeVar("Book", bound=ProviderFile)
 
 LIMITS = "limits.yaml"
 CHARGES = "charges.yaml"
+MACHINES: Final = "machines.yaml"
+PRICES: Final = "prices.yaml"
+REFRESHED_FILES: Final = frozenset({MACHINES, PRICES})
+"""The files of a provider that an overlay may patch. Its other files stay as shipped."""
+FORMAT: Final = 1
+"""Format number of overlays."""
 
 
 def catalogues() -> tuple[str, ...]:
@@ -94,14 +100,6 @@ def parse_book(
             f"{where} is not a valid {model.kind}: {value_faults(error, 'file')}",
             advice="each mapping with a figure needs a `source` that `sources` lists",
         ) from error
-
-
-MACHINES: Final = "machines.yaml"
-PRICES: Final = "prices.yaml"
-REFRESHED_FILES: Final = frozenset({MACHINES, PRICES})
-"""The files of a provider that an overlay may patch. Its other files stay as shipped."""
-FORMAT: Final = 1
-"""Format number of overlays."""
 
 
 class Overlay(Frozen):

@@ -24,7 +24,6 @@ from diskbench.store.urls import database_file, database_url, evidence_directory
 from diskbench.units import GIB, counted, format_bytes
 
 HERE = "this machine"
-_NEED_FIO_HERE = frozenset({"local", "lab", "fake"})
 _LITTLE_BYTES = 2 * GIB
 """Below this free space a warning is given: evidence of one long run with logs takes some hundred
 MiB; our choice."""
@@ -32,6 +31,7 @@ _FIO = """\
 fio --version || exit 4
 cd / && fio --name=doctor --ioengine=null --size=64k --output-format=json >/dev/null
 """
+_CHOOSE_DATABASE = "choose another place with --database-url or DISKBENCH_DATABASE_URL"
 
 
 def examine_machine(host: Host, providers: Sequence[str]) -> list[Finding]:
@@ -117,7 +117,7 @@ def _fio(host: Host, providers: Sequence[str]) -> Finding:
     if done.exit != 4:
         why = words[0] if words else f"it ends with {done.exit}"
         return finding("fio", HERE, "problem", f"{version} does not run: {why}", "reinstall fio")
-    needed = not providers or not _NEED_FIO_HERE.isdisjoint(providers)
+    needed = not providers or not {"local", "lab", "fake"}.isdisjoint(providers)
     return finding(
         "fio", HERE, "problem" if needed else "warning", "not installed",
         "apt-get install fio (rented machines get their own)",
@@ -150,9 +150,6 @@ def _state_of(url: str) -> Finding:
             return finding("database", HERE, "problem", f"{shown}: {blocked}", _CHOOSE_DATABASE)
         words = "does not exist yet; the first run creates it"
     return finding("database", HERE, "ok", f"{shown}: {words}")
-
-
-_CHOOSE_DATABASE = "choose another place with --database-url or DISKBENCH_DATABASE_URL"
 
 
 def _evidence(url: str) -> list[Finding]:

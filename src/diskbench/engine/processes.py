@@ -30,6 +30,7 @@ DEAD_AFTER_S = 4 * BEAT_S
 is asked."""
 
 FORGOTTEN_AFTER_S = 86_400.0
+log = logging.getLogger(__name__)
 
 
 def enrol(database: sa.Engine, executor_id: str) -> None:
@@ -149,9 +150,6 @@ def check_shared(database: sa.Engine, own: str) -> None:
                 advice="give all workers of a database the same DISKBENCH_SECRET, or the same file "
                 "(see secret_file in 'diskbench config')",
             )
-
-
-log = logging.getLogger(__name__)
 
 
 @dataclass

@@ -34,6 +34,7 @@ from diskbench.store.rows import find_plan, load_plan, unfinished_runs
 _UNFINISHED: frozenset[CampaignState] = frozenset({"running", "cancelling"})
 _KIND = "unfinished run or matrix"
 _ENDED = "'diskbench results list' and 'diskbench matrix status' show finished work"
+log = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True)
@@ -109,9 +110,6 @@ def _all_work(database: sa.Engine) -> tuple[Mapping[str, OngoingWork], list[Know
         where_ = f"{campaign.name}, {campaign.state}"
         known.append(Known(campaign.campaign_id, "matrix", where=where_, name=campaign.name))
     return work, known
-
-
-log = logging.getLogger(__name__)
 
 
 def abandoned_plans(database: sa.Engine) -> list[Plan]:

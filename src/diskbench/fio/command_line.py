@@ -16,7 +16,6 @@ _FIO: Final = re.compile(r"(?:sudo(?:[ \t]+-\S+)*[ \t]+)?(?:\S*/)?fio[ \t]+\S")
 _CONTINUED: Final = re.compile(r"\\[ \t]*(?:\n|\Z)")
 _PLACEHOLDER: Final = re.compile(r"(?<=[\w/=])<([A-Za-z][\w -]*)>")
 """`/dev/<device>`, which guides print for the reader to replace."""
-_BREAKS: Final = frozenset({";", "&&"})
 _FLAGS: Final = frozenset(
     {"group_reporting", "time_based", "stonewall", "wait_for_previous", "thread", "new_group",
      "exitall", "fill_device", "norandommap", "softrandommap", "disable_lat", "refill_buffers",
@@ -65,7 +64,7 @@ def _commands(line: str) -> list[list[str]]:
         ) from error
     commands: list[list[str]] = [[]]
     for word in words:
-        if word in _BREAKS:
+        if word in {";", "&&"}:
             commands.append([])
         elif word and not word.strip(";&|<>"):
             raise ProfileError(
@@ -111,8 +110,8 @@ def _sections(words: list[str], *, follows: bool) -> list[str]:
     if not jobs:
         command = _shown(f"fio {shlex.join(words)}")
         raise ProfileError(f"{command} has no job", advice="add --name=NAME")
-    if reads_only:
-        _check_reads(jobs)
+    for name, lines in jobs if reads_only else ():
+        _check_reads(name, lines)
     if follows:
         jobs[0][1].append("stonewall")
     made = ["\n".join([f"[{name}]", *lines]) + "\n" for name, lines in jobs]
@@ -145,16 +144,13 @@ def _pairs(words: list[str]) -> list[tuple[str, str]]:
     return pairs
 
 
-def _check_reads(jobs: list[tuple[str, list[str]]]) -> None:
+def _check_reads(name: str, lines: list[str]) -> None:
     """Refuse a command that forbids writes and writes, as fio does."""
-    for name, lines in jobs:
-        for line in lines:
-            key, _, value = line.partition("=")
-            if key in {"rw", "readwrite"} and _WRITES.search(value):
-                raise ProfileError(
-                    f"[{name}] {line}: the command also has --readonly",
-                    advice="leave out one of them",
-                )
+    for line in lines:
+        key, _, value = line.partition("=")
+        if key in {"rw", "readwrite"} and _WRITES.search(value):
+            message = f"[{name}] {line}: the command also has --readonly"
+            raise ProfileError(message, advice="leave out one of them")
 
 
 def _shown(line: str) -> str:

@@ -43,7 +43,6 @@ _STACKED = 2.0
 _BLOCK_ENGINES = frozenset(
     {"psync", "sync", "vsync", "pvsync", "pvsync2", "libaio", "io_uring", "posixaio"}
 )
-_WRITES_ELSEWHERE = frozenset({"btrfs", "zfs", "bcachefs", "f2fs", "nilfs2", "overlay"})
 _READ_MORE = ("ramp_time", "verify", "pre_read", "read_iolog")
 
 
@@ -189,7 +188,7 @@ def _in_files(case: Case, plain: Total | None, writes: Total, last: LiveTotals) 
     """Writes into files and what the filesystem writes in addition; None where it is not known."""
     options, mount = case.options, case.facts.mount
     kind = mount.fstype if mount else ""
-    if plain is None or kind in _WRITES_ELSEWHERE:
+    if plain is None or kind in {"btrfs", "zfs", "bcachefs", "f2fs", "nilfs2", "overlay"}:
         return None
     syncs = 0.0
     if any(is_set(job_options, name) for job_options in options for name in SYNCS):

@@ -31,6 +31,17 @@ SYNCS: Final = frozenset(
 """Options that let a job wait until what it wrote is stored."""
 
 Options = Mapping[str, str]
+_SIZES = ("bs", "bsrange", "bssplit")
+PATTERN = frozenset({"rw", "iodepth", *_SIZES})
+"""The options that say what a load is; an entry that sums up several has none of its own."""
+_SUMMED_S = 1.0
+"""From this run time on, the sum of its members' run times tells their number."""
+_ENDED_TOGETHER = 0.05
+"""What the times of one job may differ by, as a share; our choice (tried: 0.3 %)."""
+_OPTION: Final[Mapping[LogKind, str]] = {
+    "bw": "write_bw_log", "iops": "write_iops_log", "lat": "write_lat_log",
+    "clat": "write_lat_log", "slat": "write_lat_log", "hist": "write_hist_log",
+}  # fmt: skip
 
 
 def declared(job_text: str) -> dict[str, Options]:
@@ -59,12 +70,6 @@ def options_of(job: FioJob, output: FioOutput, sections: Mapping[str, Options]) 
     return first_names((*output.options.items(), *job.options.items()))
 
 
-_SUMMED_S = 1.0
-"""From this run time on, the sum of its members' run times tells their number."""
-_ENDED_TOGETHER = 0.05
-"""What the times of one job may differ by, as a share; our choice (tried: 0.3 %)."""
-
-
 def sums_up_others(job: FioJob, options: Options) -> bool:
     """Whether an entry sums up jobs of other sections than the one with these options, as with
     group_reporting: fio names the first section and lists the options of the last (stat.c). Its
@@ -91,11 +96,6 @@ def common(sections: Sequence[Options]) -> Options:
     if len({one.get("iodepth", "1") for one in sections}) > 1:
         alike["iodepth"] = ""
     return alike | {"group_reporting": "1", "numjobs": str(sum(map(numjobs, sections)))}
-
-
-_SIZES = ("bs", "bsrange", "bssplit")
-PATTERN = frozenset({"rw", "iodepth", *_SIZES})
-"""The options that say what a load is; an entry that sums up several has none of its own."""
 
 
 def options_known(job: FioJob, output: FioOutput) -> bool:
@@ -186,12 +186,6 @@ def is_grouped(job: FioJob, output: FioOutput, options: Options) -> bool:
 def is_set(options: Options, name: str) -> bool:
     """Whether a switch is on: `direct`, `direct=1`, but not `direct=0` nor its absence."""
     return options.get(name, "0") not in _OFF
-
-
-_OPTION: Final[Mapping[LogKind, str]] = {
-    "bw": "write_bw_log", "iops": "write_iops_log", "lat": "write_lat_log",
-    "clat": "write_lat_log", "slat": "write_lat_log", "hist": "write_hist_log",
-}  # fmt: skip
 
 
 @dataclass(frozen=True, slots=True)

@@ -161,7 +161,6 @@ def _sums(jobs: Iterable[FioJob], way: Way) -> tuple[int, int]:
     return sum(of_job.ios for of_job in stats), sum(of_job.bytes for of_job in stats)
 
 
-_MEMORY_FILESYSTEMS = ("tmpfs", "ramfs")
 _MEMORY_DISK = re.compile(r"(zram|ram)[0-9]+$")
 _MEMORY_ENGINES = frozenset({"mmap", "libpmem", "pmemblk", "dev-dax", "libpmem2"})
 """Engines that read and write without a system call."""
@@ -255,7 +254,7 @@ def memory_doubts(case: Case) -> Iterator[Warning]:
     """A target that lies in memory."""
     facts = case.facts
     place = facts.mount.fstype if facts.mount else None
-    if place not in _MEMORY_FILESYSTEMS:
+    if place not in ("tmpfs", "ramfs"):
         place = facts.disk.name if facts.disk and _MEMORY_DISK.match(facts.disk.name) else None
     if place:
         yield NOT_A_DISK.warning(f"the target is on {place}, which is memory and not a disk")

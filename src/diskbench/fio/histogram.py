@@ -18,6 +18,11 @@ Histogram = Mapping[int, int]
 
 PLAT_BITS = 6
 _PLAT_VALUES = 1 << PLAT_BITS
+QUANTILES: dict[str, float] = {
+    "p50_ns": 0.50, "p90_ns": 0.90, "p95_ns": 0.95, "p99_ns": 0.99, "p99_9_ns": 0.999,
+    "p99_99_ns": 0.9999,
+}  # fmt: skip
+"""The quantiles of a Measurement: field name → fraction."""
 
 
 def merge(histograms: Iterable[Histogram]) -> dict[int, int]:
@@ -92,13 +97,6 @@ def step_histograms(output: FioOutput, direction: Direction) -> dict[str, dict[i
     }
     kept = {kind: [of.bins for of in timed if of and of.bins] for kind, timed in kinds.items()}
     return {kind: merge(histograms) for kind, histograms in kept.items() if histograms}
-
-
-QUANTILES: dict[str, float] = {
-    "p50_ns": 0.50, "p90_ns": 0.90, "p95_ns": 0.95, "p99_ns": 0.99, "p99_9_ns": 0.999,
-    "p99_99_ns": 0.9999,
-}  # fmt: skip
-"""The quantiles of a Measurement: field name → fraction."""
 
 
 def needed(fraction: float) -> int:

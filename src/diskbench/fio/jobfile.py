@@ -44,6 +44,13 @@ ALIASES: Final = {
     "ss_interval": "steadystate_check_interval", "log_max_value": "log_window_value",
 }  # fmt: skip
 """Second names of fio options (`fio --cmdhelp=NAME`, 3.33; the last two from fio 3.42's list)."""
+_WINDOWS: Final = re.compile(r"(?:[A-Za-z]:)?\\")
+_VARIABLE = re.compile(r"\$\{([A-Za-z_][A-Za-z0-9_]*)\}")
+_KEYWORD = re.compile(r"\$(mb_memory|ncpus)\b")
+"""Of fio's reserved keywords those that a machine's facts hold;`$pagesize` is not among them."""
+_SECRET = re.compile(
+    r"(secret|token|passw|credential|private|session|_key\b|access_key|api_?key)", re.IGNORECASE
+)
 
 
 class JobOption(Frozen):
@@ -117,9 +124,6 @@ def edited(sections: Sections, edit: Callable[[Section, JobOption], JobOption | 
         kept = tuple(option for option in options if option is not None)
         made.append(section.model_copy(update={"options": kept}))
     return tuple(made)
-
-
-_WINDOWS: Final = re.compile(r"(?:[A-Za-z]:)?\\")
 
 
 def split_names(value: str) -> list[str]:
@@ -276,14 +280,6 @@ def _clean(raw: str, number: int) -> str:
             f"line {number} holds the control character {control.group()!r}", advice="remove it"
         )
     return re.split(r"[;#]", raw, maxsplit=1)[0].strip(" \t")
-
-
-_VARIABLE = re.compile(r"\$\{([A-Za-z_][A-Za-z0-9_]*)\}")
-_KEYWORD = re.compile(r"\$(mb_memory|ncpus)\b")
-"""Of fio's reserved keywords those that a machine's facts hold;`$pagesize` is not among them."""
-_SECRET = re.compile(
-    r"(secret|token|passw|credential|private|session|_key\b|access_key|api_?key)", re.IGNORECASE
-)
 
 
 def variables(text: str) -> tuple[str, ...]:

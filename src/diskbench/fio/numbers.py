@@ -26,7 +26,6 @@ _SECONDS = {
     "d": 86400.0, "h": 3600.0, "m": 60.0, "s": 1.0, "": 1.0,
     "ms": 1e-3, "msec": 1e-3, "us": 1e-6, "usec": 1e-6,
 }  # fmt: skip
-_POWERS = "kmgtp"
 _LARGEST = 2**63 - 1
 DEFAULT_BLOCK: Final = "4k"
 _MOST = 2**31 - 1
@@ -41,7 +40,7 @@ def bytes_of(text: str) -> int | None:
     elif match := _BYTES.fullmatch(text):
         unit = match["unit"].lower().removesuffix("b")
         base = 1000 if match["unit"].lower().endswith("ib") else 1024
-        value = int(match["n"]) * base ** (_POWERS.index(unit[0]) + 1 if unit else 0)
+        value = int(match["n"]) * base ** ("kmgtp".index(unit[0]) + 1 if unit else 0)
     else:
         return None
     return value if value <= _LARGEST else None
@@ -141,7 +140,6 @@ _Check = tuple[Callable[[str, str], bool], str]
 _SIZE: Final[_Check] = (_is_size, "write bytes, perhaps with k, m, g or t, or N% up to 100%")
 _COUNT: Final[_Check] = (_is_count, "write a whole number, 1 or more")
 _TIMES: Final[_Check] = (_is_time, "write a whole number, with s, m, h, d, ms or us")
-_BLOCKS: Final[_Check] = (_are_blocks, "write block sizes such as 4k, or 4k,64k")
 
 NUMERIC: Final[dict[str, _Check]] = {
     **dict.fromkeys(("size", "io_size", "offset", "offset_increment"), _SIZE),
@@ -149,7 +147,7 @@ NUMERIC: Final[dict[str, _Check]] = {
         lambda _, value: (range_of(value) or (0, 0))[0] > 0,
         "write bytes, with k, m, g or t, or LOW-HIGH",
     ),
-    "bs": _BLOCKS,
+    "bs": (_are_blocks, "write block sizes such as 4k, or 4k,64k"),
     "bssplit": (_are_blocks, "write block sizes with their shares: 4k/60:64k/40"),
     "bsrange": (_are_blocks, "write ranges of block sizes: 4k-64k"),
     "rate": (_are_sizes, "write bytes per second, such as 10m, or 10m,5m"),

@@ -20,6 +20,7 @@ OLDEST: Final = (3, 16)
 """The oldest fio that diskbench drives (Ubuntu 20.04)."""
 
 _VERSION = re.compile(r"(\d+)\.(\d+)(?:\.(\d+))?")
+_DATA: Final = packaged("diskbench.fio", "data/options.yaml")
 
 
 @cache
@@ -74,9 +75,6 @@ def check_version(sections: Sequence[Section], fio_version: str | None, *, where
             f"{where}: {named}; the target has {fio_version}",
             advice=f"install fio {newest} or newer on the target, or leave these options out",
         )
-
-
-_DATA: Final = packaged("diskbench.fio", "data/options.yaml")
 
 
 def _by_name(table: str) -> dict[str, str]:

@@ -42,6 +42,8 @@ _AROUND = "text around the JSON:"
 _MOST_CANDIDATES = 32
 _LONGEST_INT = 40
 """Digits; the largest count that a database holds has 19."""
+_Document = tuple[Mapping[str, Any], int, str]
+"""A document, where it begins, and what was repaired to read it."""
 
 
 def _whole(text: str) -> int | float:
@@ -105,10 +107,6 @@ def parse_runs(data: bytes, *, where: str) -> tuple[FioOutput, ...]:
     *before, last = runs
     whole = [_ended(output, replace(stream, broken=None), count) for output, count in before]
     return (*whole, _ended(last[0], stream, last[1]))
-
-
-_Document = tuple[Mapping[str, Any], int, str]
-"""A document, where it begins, and what was repaired to read it."""
 
 
 @dataclass
@@ -254,7 +252,9 @@ def _ended(output: FioOutput, stream: _Stream, documents: int) -> FioOutput:
     if cut:
         notes.append(f"{cut}; an earlier document, cumulative up to its own time, is used")
     damage = tuple(notes)
-    if stream.text and not _is_of(output, stream.text):
+    # --output-format=normal,json writes the same report in fio's normal form first
+    is_same_report = 0 < stream.text.count("(groupid=") <= len(output.jobs)
+    if stream.text and not is_same_report:
         notes.append(f"{_AROUND} {stream.text.splitlines()[0][:120]!r}")
     reports = "; ".join(filter(None, (*stream.left_out, cut)))
     if documents > 1:
@@ -272,12 +272,6 @@ def _ended(output: FioOutput, stream: _Stream, documents: int) -> FioOutput:
         damage=damage,
         reports=reports,
     )
-
-
-def _is_of(output: FioOutput, text: str) -> bool:
-    """Whether a text beside a document is the same report in fio's normal form, which
-    --output-format=normal,json writes first."""
-    return 0 < text.count("(groupid=") <= len(output.jobs)
 
 
 def _decode(text: str, start: int) -> tuple[Any, int, str]:

@@ -34,6 +34,11 @@ _MOST = 10
 """How many mistakes in front matter a message lists."""
 ParameterKind = Literal["int", "float", "bool", "str", "size", "duration", "condition"]
 Value = str | int | float | bool
+_OF_FILE: Final = frozenset({"name", "template", "is_template", "first_line", "digest"})
+"""Fields of a profile that front matter may not give."""
+_WORDS: Final = {"name", "title", "question", "source", "notes", "first_line", "digest"}
+_SAFE = re.compile(r"^[A-Za-z0-9 _.,:%+/=-]*\Z")
+_TRUE, _FALSE = {"1", "true", "yes", "on"}, {"0", "false", "no", "off"}
 
 
 class Parameter(Frozen):
@@ -153,11 +158,6 @@ class Profile(Frozen):
         return [n for n, p in self.parameters.items() if p.default is None and n not in given]
 
 
-_OF_FILE: Final = frozenset({"name", "template", "is_template", "first_line", "digest"})
-"""Fields of a profile that front matter may not give."""
-_WORDS: Final = {"name", "title", "question", "source", "notes", "first_line", "digest"}
-
-
 def shipped_names() -> tuple[str, ...]:
     """The names of the profiles that come with diskbench, sorted."""
     shipped = shipped_directory("jobs").glob(f"*{SUFFIX}")
@@ -269,10 +269,6 @@ def shipped_directory(kind: Literal["jobs", "matrices"]) -> Path:
     return installed if installed.is_dir() else package.parents[1] / "profiles" / kind
 
 
-_SAFE = re.compile(r"^[A-Za-z0-9 _.,:%+/=-]*\Z")
-_TRUE, _FALSE = {"1", "true", "yes", "on"}, {"0", "false", "no", "off"}
-
-
 def check_override(profile: Profile, key: str, text: str) -> None:
     """Raise UnknownName for a parameter that a profile does not have, InvalidValue for a value that
     it cannot have. Of a plain job file any option of fio that profiles may hold can be set."""
@@ -310,8 +306,18 @@ def read_value(parameter: Parameter, text: str) -> Value:
     if parameter.kind != "condition" and not _SAFE.match(text):
         raise _unsafe(setting, f"parameters.{parameter.name}")
     value = _typed(parameter, text.strip(), setting)
-    if isinstance(value, int | float) and not isinstance(value, bool):
-        _check_range(parameter, value, setting)
+    if isinstance(value, bool | str):
+        return value
+    low, high = parameter.minimum, parameter.maximum
+    below, above = low is not None and value < low, high is not None and value > high
+    if not math.isfinite(value) or below or above:
+        known = (("at least", low), ("at most", high))
+        bounds = " and ".join(f"{w} {_shown(parameter, b)}" for w, b in known if b is not None)
+        raise InvalidValue(
+            f"{setting} is out of range",
+            advice=f"it must be {bounds}" if bounds else "give a number",
+            field=f"parameters.{parameter.name}",
+        )
     return value
 
 
@@ -346,19 +352,6 @@ def _typed(parameter: Parameter, text: str, setting: str) -> Value:
 
 def _whole(value: float) -> int | float:
     return int(value) if value == int(value) else value
-
-
-def _check_range(parameter: Parameter, value: float, setting: str) -> None:
-    low, high = parameter.minimum, parameter.maximum
-    below, above = low is not None and value < low, high is not None and value > high
-    if not math.isfinite(value) or below or above:
-        known = (("at least", low), ("at most", high))
-        bounds = " and ".join(f"{w} {_shown(parameter, b)}" for w, b in known if b is not None)
-        raise InvalidValue(
-            f"{setting} is out of range",
-            advice=f"it must be {bounds}" if bounds else "give a number",
-            field=f"parameters.{parameter.name}",
-        )
 
 
 def _shown(parameter: Parameter, value: float) -> str:

@@ -40,6 +40,13 @@ _SIGNALLED = 128
 """fio's exit status after SIGINT or SIGTERM; a shell adds the number of any other signal to it."""
 _NOT_STARTED = re.compile(r"job startup hung|\d+ jobs? failed to start")
 _JOB_KILLED = re.compile(r"got signal=(\d+)")
+_CHECKSUM_MIB = 8
+"""How much a canary makes the checksum of (hosts/agent.py)."""
+CHECKSUM_S, NULL_IOPS = f"checksum of {_CHECKSUM_MIB} MiB s", "null IOPS"
+CACHED_SHARE = 0.01
+"""A drop counts as verified when at most this share of what was cached is still there, or 1 MiB
+(metadata that was read again at once); our choice."""
+_ALWAYS_FINE_BYTES = 2**20
 
 
 def clock_moved_s(end: bytes) -> float:
@@ -146,12 +153,6 @@ def left_out_doubts(case: Case) -> Iterator[Warning]:
         )
 
 
-CACHED_SHARE = 0.01
-"""A drop counts as verified when at most this share of what was cached is still there, or 1 MiB
-(metadata that was read again at once); our choice."""
-_ALWAYS_FINE_BYTES = 2**20
-
-
 class CacheDrop(Frozen):
     """How the page cache was dropped. `what` was counted: the test files' pages (fincore), or for a
     raw device the kernel's buffers (/proc/meminfo). Bytes are None where the host has no count."""
@@ -196,11 +197,6 @@ def kept_cache_doubts(case: Case) -> Iterator[Warning]:
     amount = f": {format_bytes(drop.after_bytes)} of {drop.what} left" if drop.after_bytes else ""
     words = f"the page cache {state} dropped{amount}; reads may have come from memory"
     yield CACHE_KEPT.warning(words)
-
-
-_CHECKSUM_MIB = 8
-"""How much a canary makes the checksum of (hosts/agent.py)."""
-CHECKSUM_S, NULL_IOPS = f"checksum of {_CHECKSUM_MIB} MiB s", "null IOPS"
 
 
 def parse_canary(data: bytes) -> dict[str, float]:

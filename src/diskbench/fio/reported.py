@@ -20,6 +20,7 @@ from diskbench.model.result import Direction
 
 MOST_RUNS: Final = 2_000
 """fio processes whose results one file may hold."""
+_HIDDEN_IN: tuple[Direction, ...] = ("read", "write")
 
 
 def unreadable(where: str, form: str, cause: str) -> FioOutputUnreadable:
@@ -225,9 +226,6 @@ def without_sum(jobs: Sequence[FioJob], *, where: str) -> tuple[FioJob, ...]:
             advice="a server's part may be missing: import the whole output, or only that line",
         )
     return own
-
-
-_HIDDEN_IN: tuple[Direction, ...] = ("read", "write")
 
 
 def count_syncs(directions: Mapping[Direction, DirectionStats]) -> dict[Direction, DirectionStats]:

@@ -41,6 +41,8 @@ from diskbench.model.base import Frozen
 from diskbench.units import MIB
 
 _KEPT = re.compile(r"[^A-Za-z0-9._ +,@%=-]+")
+_NEED_NO_SIZE: Final = frozenset({"filecreate", "dircreate"})
+"""Engines that make entries without data: the only ones that need no size (3.33, tried)."""
 
 
 class JobChange(Frozen):
@@ -230,10 +232,6 @@ def _change(section: Section, option: JobOption, new: JobOption | None, reason: 
 def change_lines(changes: Iterable[JobChange]) -> tuple[str, ...]:
     """Each change once, as a line for a person."""
     return tuple(dict.fromkeys(line for change in changes for line in change.lines))
-
-
-_NEED_NO_SIZE: Final = frozenset({"filecreate", "dircreate"})
-"""Engines that make entries without data: the only ones that need no size (3.33, tried)."""
 
 
 def with_sizes(file: Sections, target: FioTarget) -> tuple[Sections, tuple[JobChange, ...]]:

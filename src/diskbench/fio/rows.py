@@ -37,6 +37,7 @@ _EXTREMES = ("mean_ns", "min_ns", "max_ns", "stddev_ns")
 _POOLED = {"lat": _EXTREMES, "clat": _EXTREMES, "slat": ("mean_ns", "max_ns")}
 """What a row has of each kind of latency."""
 _ORDER: tuple[Direction, ...] = ("read", "write", "trim", "mixed", "sync")
+_T = TypeVar("_T")
 
 
 @dataclass(frozen=True, slots=True)
@@ -269,9 +270,6 @@ def whole_block(stats: DirectionStats, *, may_be_mean: bool = False) -> int | No
     sectors = () if may_be_mean else (round(mean / _SECTOR) * _SECTOR,)
     nearest = (2 ** max(round(math.log2(mean)), 0), *sectors)
     return next((size for size in nearest if size and abs(mean / size - 1) <= off), None)
-
-
-_T = TypeVar("_T")
 
 
 def _common(values: Iterable[_T]) -> _T | None:

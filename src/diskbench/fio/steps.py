@@ -38,6 +38,8 @@ directory."""
 
 BOTH_PERCENTILES = (3, 18)
 """First fio that reports clat, lat and slat percentiles side by side."""
+_ANY = "1"
+"""Stands for the value of a variable that has none, while the rest is checked."""
 
 
 @dataclass(frozen=True)
@@ -199,10 +201,6 @@ def _check_size(profile: Profile, steps: Sequence[Step], target: FioTarget) -> N
             advice="give a larger --size, or a smaller size with --set",
             field="size",
         )
-
-
-_ANY = "1"
-"""Stands for the value of a variable that has none, while the rest is checked."""
 
 
 def mistakes(

@@ -51,6 +51,9 @@ _DISK: Final = re.compile(r"(?<=;)[^;]+(?:;\d{1,20}){7};[\d.]{1,10}%(?=;|$)")
 _MOST_REPORTS: Final = 100_000
 _BLOCKS: Final = tuple(1024 << power for power in range(15))
 """1 KiB to 16 MiB."""
+_Report = tuple[str, tuple[str, ...], list[FioJob]]
+"""Lines that one fio printed at one time, all with the counters of the same disks: the version of
+fio, the counters, and the jobs."""
 
 
 def parse_terse(data: bytes, *, where: str) -> tuple[FioOutput, ...]:
@@ -99,11 +102,6 @@ def _disks(fields: Sequence[str]) -> tuple[str, ...]:
     """The counters of the disks, behind those of the processor and the histograms."""
     directions, width = _WIDTH[int(fields[0])]
     return tuple(_DISK.findall(";".join(fields[_HEADER + directions * width + 5 :])))
-
-
-_Report = tuple[str, tuple[str, ...], list[FioJob]]
-"""Lines that one fio printed at one time, all with the counters of the same disks: the version of
-fio, the counters, and the jobs."""
 
 
 def _is_next(

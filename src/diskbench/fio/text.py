@@ -32,15 +32,7 @@ from diskbench.fio.reported import (
     unreadable,
     without_sum,
 )
-from diskbench.fio.text_head import (
-    DISKS,
-    TextBlock,
-    TextProcess,
-    begins,
-    disk_of,
-    in_bytes,
-    real,
-)
+from diskbench.fio.text_head import DISKS, TextBlock, TextProcess, begins, disk_of, in_bytes, real
 from diskbench.limits import COUNTER, JOBS
 from diskbench.model.result import Direction
 from diskbench.visible import UNKNOWN
@@ -86,6 +78,11 @@ _THOUSANDS: Final = {"": 1, "k": 10**3, "K": 10**3, "M": 10**6, "G": 10**9}
 _POSITIONS: Final[tuple[Direction, ...]] = ("read", "write", "trim")
 _LONGEST_LINE: Final = 4096
 _NUMBERS: Final = re.compile(r"\d{1,18}")
+_TIME: Final = re.compile(
+    r"(?:\[?\d{4}-\d\d-\d\d[T ])?\d\d:\d\d:\d\d(?:[.,]\d{1,9})?(?:Z|[+-]\d\d:?\d\d)?\]?"
+    r"(?:[ \t]{1,2}|$)"
+)
+_MOST_TIMED: Final = 0.9
 
 
 def parse_text(data: bytes, *, where: str) -> tuple[FioOutput, ...]:
@@ -103,13 +100,6 @@ def parse_text(data: bytes, *, where: str) -> tuple[FioOutput, ...]:
     if not outputs:
         raise unreadable(where, "text", "no job in it has results")
     return tuple(outputs)
-
-
-_TIME: Final = re.compile(
-    r"(?:\[?\d{4}-\d\d-\d\d[T ])?\d\d:\d\d:\d\d(?:[.,]\d{1,9})?(?:Z|[+-]\d\d:?\d\d)?\]?"
-    r"(?:[ \t]{1,2}|$)"
-)
-_MOST_TIMED: Final = 0.9
 
 
 def without_times(lines: Sequence[str]) -> Sequence[str]:

@@ -199,8 +199,11 @@ def _perfkit_run(samples: _Samples, where: str) -> form.ImportedRun:
         latency, percentiles = _latency(by_metric.get("latency"), at)
         options = first_names(_labels(by_metric["iops"]).items())
         block = block_bytes(options, direction)
-        if block and not _agree(rate, iops, block):
-            block = None  # several block sizes, or a label of another job
+        # the bandwidth is in whole KiB a second, the IOPS are whole in fio 2, and in fio 3 have six
+        # decimals; else it is of several block sizes, or of a label of another job
+        off = (block or 0) * (1.0 if iops.is_integer() else 1e-5)
+        if block and not rate - off < iops * block < rate + KIB + off:
+            block = None
         made = form.row(
             step=step, direction=direction, where=at, iops=iops, bytes_per_s=rate, block=block,
             rw=rw_of(options) if direction in directions_of(options) else None,
@@ -214,13 +217,6 @@ def _perfkit_run(samples: _Samples, where: str) -> form.ImportedRun:
     known = [float(s) for s in stamps if type(s) in (int, float) and 0 < s < 2**40]
     ended = form.utc(max(known)) if known else None
     return form.ImportedRun(tuple(steps.values()), finished_at=ended)
-
-
-def _agree(rate: float, iops: float, block: int) -> bool:
-    """Whether the bandwidth, in whole KiB a second, is that of the IOPS, which are whole in fio 2
-    and have six decimals in fio 3."""
-    rounded = block * (1.0 if iops.is_integer() else 1e-5)
-    return rate - rounded < iops * block < rate + KIB + rounded
 
 
 def _value(sample: Mapping[str, Any], where: str, unit: str) -> float:

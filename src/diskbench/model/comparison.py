@@ -21,6 +21,10 @@ is said of chance."""
 
 Metric = Literal["iops", "bytes_per_s", "lat_mean_ns", "p50_ns", "p99_ns", "p99_9_ns"]
 """What is compared, as the columns of measurements name it."""
+SERIES, SIDE, BLOCK = "ab", "ab-side", "ab-block"
+"""The labels: which comparison a run belongs to, which of the two states, and which block."""
+ORDER = (0, 1, 1, 0)
+"""The sides in the order in which a block measures them."""
 
 
 class Interval(Frozen):
@@ -120,12 +124,6 @@ class Comparison(Frozen):
     b: Side
     compared: tuple[Compared, ...]
     not_compared: tuple[NotCompared, ...] = ()
-
-
-SERIES, SIDE, BLOCK = "ab", "ab-side", "ab-block"
-"""The labels: which comparison a run belongs to, which of the two states, and which block."""
-ORDER = (0, 1, 1, 0)
-"""The sides in the order in which a block measures them."""
 
 
 def block_of(labels: Mapping[str, str] | None) -> str:

@@ -313,18 +313,16 @@ class Matrix(Frozen):
         """Turn each value of an axis into the fields that it sets."""
         if not isinstance(data, dict) or not isinstance(data.get("axes"), dict):
             return data
-        axes = {
-            name: [_as_fields(name, value) for value in values]
-            if isinstance(values, list | tuple)
-            else values
-            for name, values in data["axes"].items()
-        }
+
+        def fields(axis: str, value: object) -> object:
+            several = isinstance(value, dict) and (axis not in MAPPING_FIELDS or axis in value)
+            return value if several or isinstance(value, CellFields) else {axis: value}
+
+        axes = dict(data["axes"])
+        for name, values in axes.items():
+            if isinstance(values, list | tuple):
+                axes[name] = [fields(name, value) for value in values]
         return {**data, "axes": axes}
-
-
-def _as_fields(axis: str, value: object) -> object:
-    several = isinstance(value, dict) and (axis not in MAPPING_FIELDS or axis in value)
-    return value if several or isinstance(value, CellFields) else {axis: value}
 
 
 class MatrixCell(Frozen):

@@ -23,6 +23,8 @@ InKey = Literal["disk", "value", "pair", "no"]
 """How an option stands in the key of a matrix cell: it names the disk (`nvme-20GiB`), it stands by
 its value (`readonly`), as `option=value`, or not at all (how a machine is reached or paid)."""
 _BOUNDS = ("ge", "gt", "le", "lt", "min_length")
+Value = bool | int | float | str
+"""What an option holds; the kind is kept as it was given."""
 
 
 @dataclass(frozen=True)
@@ -106,10 +108,6 @@ class Options(Frozen):
         """The options of this group in a spec. Raises pydantic.ValidationError for stored values
         that this model does not take."""
         return cls.model_validate(spec.group(cls.group))
-
-
-Value = bool | int | float | str
-"""What an option holds; the kind is kept as it was given."""
 
 
 class RentSpec(Frozen):

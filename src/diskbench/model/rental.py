@@ -17,6 +17,8 @@ from diskbench.model.options import RentSpec
 
 CUSTOM = "custom"
 """The type of a lab's disk that no catalogue knows: limited by the figures given, or not at all."""
+NOT_OURS = "carries our tags, but is not ours"
+_KIND = re.compile(r"[a-z0-9][a-z0-9-]*")
 
 
 class DiskSpec(Frozen):
@@ -183,10 +185,6 @@ class Found(Frozen):
     owner: str | None = None
     resources: tuple[str, ...] = ()
     not_ours: tuple[str, ...] = ()
-
-
-NOT_OURS = "carries our tags, but is not ours"
-_KIND = re.compile(r"[a-z0-9][a-z0-9-]*")
 
 
 def is_named_for(lease_id: str, name: str | None) -> bool:

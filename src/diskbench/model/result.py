@@ -17,6 +17,7 @@ Direction = Literal["read", "write", "trim", "mixed", "sync"]
 """`mixed` is what fio reports with unified_rw_reporting=1: all directions in one."""
 
 Scope = Literal["job", "step"]
+AuditName = Literal["bytes", "rate", "percentiles", "end", "logs"]
 
 
 class Warning(Frozen):  # noqa: A001 - the field's word; it never meets the built-in here
@@ -117,9 +118,6 @@ class Tick(Frozen):
     read_bytes_per_s: float = 0.0
     write_bytes_per_s: float = 0.0
     latency_ns: float | None = None
-
-
-AuditName = Literal["bytes", "rate", "percentiles", "end", "logs"]
 
 
 class AuditCheck(Frozen):

@@ -12,7 +12,6 @@ from diskbench.model.result import FINAL_STATES, RunState, ShownState
 from diskbench.model.verdict import Trust
 
 Mark = Literal["emulated", "unverified", "imported"]
-_MACHINE_LABEL = "machine"
 
 
 @dataclass(frozen=True, slots=True)
@@ -109,7 +108,7 @@ class Run:
             return self.machine_lease
         if rented:
             return self.trial_id
-        named = self.labels.get(_MACHINE_LABEL) if self.imported and self.labels else None
+        named = self.labels.get("machine") if self.imported and self.labels else None
         return f"there:{self.provider}:{named or self.place}"
 
     def has(self, mark: Mark) -> bool:

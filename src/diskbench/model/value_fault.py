@@ -19,7 +19,6 @@ _KINDS = {
     "path": "a path",
 }  # fmt: skip
 """What pydantic's error types begin with → what the value must be."""
-_ENDS = frozenset({"type", "from_float", "parsing", "number", "attributes_type"})
 _BOUNDS = {"gt": "greater than", "ge": "at least", "lt": "less than", "le": "at most"}
 """The names of pydantic's bounds, in words."""
 _LENGTHS = {"min_length": "at least", "max_length": "at most"}
@@ -46,7 +45,7 @@ def value_fault(error: ErrorDetails) -> tuple[str, str]:
             return raised.__cause__.message, raised.__cause__.advice
         return str(raised), ""
     name, _, ending = kind.partition("_")
-    if ending in _ENDS and name in _KINDS:
+    if ending in {"type", "from_float", "parsing", "number", "attributes_type"} and name in _KINDS:
         return f"{shown(value)} is not {_KINDS[name]}", ""
     bounds = error.get("ctx", {})
     if kind == "json_invalid":

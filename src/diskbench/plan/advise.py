@@ -24,13 +24,7 @@ from diskbench.catalog.machine import machine_of
 from diskbench.catalog.path import Path, without_cache
 from diskbench.catalog.terms import Sold
 from diskbench.model.base import Frozen
-from diskbench.plan.cheapest_disk import (
-    base_of,
-    burst_ios_of,
-    buys_throughput,
-    least_of,
-    most_of,
-)
+from diskbench.plan.cheapest_disk import base_of, burst_ios_of, buys_throughput, least_of, most_of
 from diskbench.plan.demand import Demand, carries, headroom, why
 from diskbench.units import format_iops
 

@@ -35,6 +35,9 @@ _ANY_DAY = datetime(2026, 1, 1, tzinfo=UTC)
 _EXAMPLE = (
     "five fields: minute, hour, day of month, month, day of week; '30 3 * * 0' is Sunday 03:30"
 )
+LATE = timedelta(minutes=15)
+"""An occurrence that is handled later than this was missed: no worker was running. A restart or a
+short outage of the database does not skip a measurement; our choice."""
 
 
 def check_cron(cron: str) -> None:
@@ -111,11 +114,6 @@ def _rings(cron: str, zone: str, after: datetime) -> Iterator[datetime]:
             yield cursor.get_next(datetime)
         except CroniterBadDateError:
             return
-
-
-LATE = timedelta(minutes=15)
-"""An occurrence that is handled later than this was missed: no worker was running. A restart or a
-short outage of the database does not skip a measurement; our choice."""
 
 
 def becomes(

@@ -38,6 +38,11 @@ from diskbench.units import MIB
 _Turn = tuple[int, int | None, Step]
 _Known = dict[tuple[Path, Load, tuple[float, ...]], Expectation | None]
 """What loads get with the credit that there is; equal questions are answered once."""
+_LOADING = "the rate at which the snapshot is loaded"
+_CREDIT = "burst credit in steps that load the disks unevenly: each disk has its own"
+_REST = 0.05
+"""Of a full bucket: what rounding and noise of many steps add up to; our choice."""
+_BY_BYTES = frozenset({"disk-throughput", "vm-throughput", "vm-cached-throughput"})
 
 
 def expectation_of(plan: Plan, books: Books, path: Path | None = None) -> PlanExpectation | None:
@@ -197,9 +202,6 @@ def _loading(
     return _step(turn, 0, stage, simulate(slow, [stage]), slow, known)
 
 
-_LOADING = "the rate at which the snapshot is loaded"
-
-
 def _without_repeats(steps: Sequence[StepExpectation]) -> Iterator[StepExpectation]:
     """Yield the steps without runs that equal the run before. Every run stores its plan, so this
     keeps it small."""
@@ -250,9 +252,6 @@ def _price(plan: Plan, books: Books, path: Path) -> DiskPrice | None:
     return disk_price(books, rental.catalogue, rental.disk, region, path.limits, tier=tier)
 
 
-_CREDIT = "burst credit in steps that load the disks unevenly: each disk has its own"
-
-
 def expected_afterwards(
     path: Path, done: Iterable[Stage]
 ) -> list[tuple[Expectation, dict[LimitName, float]] | None]:
@@ -270,10 +269,6 @@ def expected_afterwards(
         if expected is not None and stage.reached and not stage.credit_is_held:
             left = _without_rest(path, left, expected, stage.reached)
     return results
-
-
-_REST = 0.05
-"""Of a full bucket: what rounding and noise of many steps add up to; our choice."""
 
 
 def _without_rest(
@@ -351,9 +346,6 @@ def _beyond_credit(
             flags=f"{'' if own else '--profile burst '}--set runtime={runtime}{flags}",
         )
     return None
-
-
-_BY_BYTES = frozenset({"disk-throughput", "vm-throughput", "vm-cached-throughput"})
 
 
 def _ends(

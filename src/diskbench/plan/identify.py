@@ -51,6 +51,8 @@ _ANY_MACHINE = Path()
 _REFILLED = 1.5
 """Between the rate without credit and this multiple of it a short step after a pause fits; a longer
 pause would let anything fit. Our choice."""
+_MOST_TYPES = 5
+_AS_WELL = 0.005
 
 
 @dataclass(frozen=True)
@@ -133,10 +135,6 @@ def identify(
     for fit in sorted(known, key=lambda fit: (round(fit.off, 3), -fit.proof, fit.disk)):
         ranked.setdefault(fit.disk, fit)  # the best of a disk's dated versions
     return tuple(ranked.values())
-
-
-_MOST_TYPES = 5
-_AS_WELL = 0.005
 
 
 def by_type(likely: Sequence[LikelyDisk]) -> tuple[tuple[LikelyDisk, ...], ...]:

@@ -31,6 +31,8 @@ from diskbench.plugins import known_plugin, network_nvme_models
 from diskbench.units import MIB
 
 CACHES: dict[str, Cache] = {"none": "none", "readonly": "read-only", "readwrite": "read-write"}
+FORM = "CLOUD:TYPE:GIB as `diskbench catalog disks` lists them, then :iops=N or :cache=readonly"
+_MORE = frozenset({"iops", "throughput", "cache"})
 
 
 def limit_path_of(plan: Plan, books: Books, *, disks: int | None = None) -> Path | None:
@@ -142,10 +144,6 @@ def _limits(cloud: str, disk: DiskSpec, spec: RentSpec) -> DiskLimits | None:
         )
     except UserError:  # the catalogue has no such tier or bursting, so the limits are unknown
         return sold
-
-
-FORM = "CLOUD:TYPE:GIB as `diskbench catalog disks` lists them, then :iops=N or :cache=readonly"
-_MORE = frozenset({"iops", "throughput", "cache"})
 
 
 def named_disk(words: str) -> Sold:

@@ -35,6 +35,8 @@ READ_AHEAD_KB = 128
 (Documentation/block/queue-sysfs.rst)."""
 _IN_FLIGHT = frozenset({"libaio", "io_uring", "io_uring_cmd", "posixaio", "windowsaio"})
 """Engines that keep `iodepth` requests in flight; the others wait for each request."""
+_NO_LOAD = frozenset({"filename", "description"})
+COLD, WARM = "cold", "warm"
 
 
 def asked_by(
@@ -155,10 +157,6 @@ def disks_loaded(step: Step) -> int | None:
             asked.setdefault(device, []).append(shape)
     of_each = [sorted(shapes) for shapes in asked.values()]
     return len(asked) if all(shapes == of_each[0] for shapes in of_each) else None
-
-
-_NO_LOAD = frozenset({"filename", "description"})
-COLD, WARM = "cold", "warm"
 
 
 def cold_and_warm(steps: Sequence[Step]) -> tuple[Step, ...]:

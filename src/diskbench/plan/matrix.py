@@ -43,6 +43,11 @@ _UNNAMED = (
 
 Block = tuple[Combination, tuple[MatrixCell, ...]]
 """The unit of comparison: a combination, and its cells, one per replicate."""
+_DISK = {
+    "disk": None, "size_gib": None, "iops": None, "throughput_mib_per_s": None, "count": 1,
+    "zone": None,
+}  # fmt: skip
+"""Fields that describe the disk and not the machine."""
 
 
 def expand(matrix: Matrix, *, seed: int) -> tuple[MatrixCell, ...]:
@@ -193,13 +198,6 @@ def _load_name(fields: Mapping[str, Any]) -> str:
     words += [f"runs={fields['runs']}"] if fields.get("runs", 1) > 1 else []
     words += [fields["filesystem"]] if "filesystem" in fields else []
     return ",".join([*words, *sorted(pairs(fields.get("parameters") or {}))])
-
-
-_DISK = {
-    "disk": None, "size_gib": None, "iops": None, "throughput_mib_per_s": None, "count": 1,
-    "zone": None,
-}  # fmt: skip
-"""Fields that describe the disk and not the machine."""
 
 
 def machine_name(cell: MatrixCell) -> str | None:

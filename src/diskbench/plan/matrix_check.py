@@ -84,8 +84,15 @@ class _Checker:
 
     def _unknown_names(self) -> Iterator[Mistake]:
         """Yield unknown providers and profiles, once for each place that names them."""
-        for place, fields in self._all_fields():
-            known = plugin_names()
+        matrix, known = self.matrix, plugin_names()
+        lists: dict[Place, Sequence[CellFields]] = {
+            **{("axes", axis): values for axis, values in matrix.axes.items()},
+            ("include",): matrix.include,
+            ("exclude",): matrix.exclude,
+        }
+        every: list[tuple[Place, CellFields]] = [(("defaults",), matrix.defaults)]
+        every += [((*at, index), one) for at, of in lists.items() for index, one in enumerate(of)]
+        for place, fields in every:
             if fields.provider is not None and fields.provider not in known:
                 unknown = UnknownName("provider", fields.provider, known, field="provider")
                 yield self._error((*place, "provider"), unknown)
@@ -94,17 +101,6 @@ class _Checker:
                     self.profile(fields.profile)
                 except UserError as error:
                     yield self._error((*place, "profile"), error)
-
-    def _all_fields(self) -> Iterator[tuple[Place, CellFields]]:
-        matrix = self.matrix
-        yield ("defaults",), matrix.defaults
-        for axis, values in matrix.axes.items():
-            for index, value in enumerate(values):
-                yield ("axes", axis, index), value
-        for index, value in enumerate(matrix.include):
-            yield ("include", index), value
-        for index, value in enumerate(matrix.exclude):
-            yield ("exclude", index), value
 
     def _excludes(self) -> Iterator[Mistake]:
         """Yield `exclude` entries that match nothing; usually one value is misspelt."""
@@ -135,8 +131,8 @@ class _Checker:
             if (place[:1] == ("axes",) and len(place) == 2) or place == ("defaults",):
                 return True
             if place[:1] == ("defaults",):
-                from_default = combination.places.get(str(place[1]), place)[:1] == ("defaults",)
-                if from_default:
+                source = combination.places.get(str(place[1]), place)
+                if source[:1] == ("defaults",):
                     return True
         return False
 

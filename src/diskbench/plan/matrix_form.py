@@ -28,9 +28,15 @@ from diskbench.plugin import Plugin
 from diskbench.yaml_lines import Document, Mistake, Place, read_yaml
 
 _MAX_PASSES = 20
-_NAME = "unnamed"
 _OF_A_KIND = ("_type", "_parsing", "_from_float")
 """How the types of pydantic's errors end for a value of another kind."""
+SCHEMA_ID = "https://json-schema.org/draft/2020-12/schema"
+_FIELDS = {"$ref": "#/$defs/CellFields"}
+_NOISE: dict[str, type] = {"title": str, "default": type(None)}
+_KINDS: dict[type, Any] = {int: Whole, float: Number, bool: Flag, str: str}
+"""The strict type of an option's value in a file: no text in place of a number."""
+_UNIT = "MiB/s (MB/s where the provider sells those)"
+"""Of an option of every cloud."""
 
 
 def read_form(text: str) -> tuple[Document, Matrix | None, list[Mistake], set[Place]]:
@@ -117,7 +123,7 @@ def shown_place(place: Place) -> str:
 def _take_out(data: dict[str, Any], place: Place) -> None:
     """Remove a place from the data, or replace it by a valid neutral value."""
     if place in {(), ("name",)}:
-        data["name"] = _NAME
+        data["name"] = "unnamed"
         return
     holder = _holder(data, place)
     if isinstance(holder, list):
@@ -139,12 +145,6 @@ def _holder(data: Any, place: Place) -> Any:  # noqa: ANN401 - whatever YAML hol
     for part in place[:-1]:
         data = data[part]
     return data
-
-
-_KINDS: dict[type, Any] = {int: Whole, float: Number, bool: Flag, str: str}
-"""The strict type of an option's value in a file: no text in place of a number."""
-_UNIT = "MiB/s (MB/s where the provider sells those)"
-"""Of an option of every cloud."""
 
 
 @functools.cache
@@ -215,10 +215,6 @@ def _about(several: list[tuple[Plugin, Option]]) -> str:
     return " ".join(f"{', '.join(names)}: {about}" for about, names in titles.items())
 
 
-SCHEMA_ID = "https://json-schema.org/draft/2020-12/schema"
-_FIELDS = {"$ref": "#/$defs/CellFields"}
-
-
 def matrix_schema(known: Mapping[str, Sequence[str]]) -> dict[str, Any]:
     """Return the schema. `known` lists field values that an editor should propose. Other values
     stay allowed: profiles may be paths, and a provider may sell more than the catalogue lists."""
@@ -244,9 +240,6 @@ def matrix_schema(known: Mapping[str, Sequence[str]]) -> dict[str, Any]:
         "additionalProperties": {**several, "items": _FIELDS},
     }
     return {"$schema": SCHEMA_ID, **schema}
-
-
-_NOISE: dict[str, type] = {"title": str, "default": type(None)}
 
 
 def _plain(node: Any) -> Any:  # noqa: ANN401 - JSON

@@ -222,7 +222,6 @@ _FEWEST_KINDS = 2
 _CACHED = frozenset(CACHES) - {"none"}
 _OPEN = frozenset({"unknown", "fixed-limit"})
 """Limiters that a better known one replaces."""
-_TWICE_THE_MEMORY = frozenset({"gobonniego", "bonnie"})
 _LOADS = {
     "rand-512-9to1": Load(block_bytes=512, read_share=0.9, direct=False),
     "seq-read-64k": Load(block_bytes=64 * KIB, random=False, direct=False),
@@ -343,7 +342,7 @@ def _with_neighbours(judgement: Verdict, figure: Published) -> Verdict:
 
 def _memory_share(figure: Published) -> float | None:
     """Return the memory over the bytes written: GoBonnieGo and bonnie++ write twice the memory."""
-    if figure.profile in _TWICE_THE_MEMORY:
+    if figure.profile in {"gobonniego", "bonnie"}:
         return 0.5
     written = figure.parameters.get("bs", 0.0) * figure.parameters.get("count", 0.0)
     return figure.memory_gib * GIB / written if figure.memory_gib and written else None

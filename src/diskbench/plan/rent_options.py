@@ -26,6 +26,10 @@ RENT_OPTIONS = tuple(option.name for option in rent_options())
 """Options that all renting providers share, besides `size`; each sets a field of RentSpec."""
 _FIELDS = {"--set": "parameters", "--label": "labels", "--tag": "tags"}
 """Flags that set one pair of a mapping field."""
+_COMMON = frozenset({*RENT_OPTIONS, "size", "host"})
+"""Options that several providers share: no provider owns them."""
+_OF_MACHINES = ("path", "device", "destroy_data", "host")
+"""Options of a machine that is there, unless they are a provider's own."""
 
 
 def rent_spec(plugin: Plugin, options: Mapping[str, Any]) -> RentSpec | None:
@@ -89,12 +93,6 @@ def check_endpoint(url: str | None, option: str) -> None:
             advice="give only https://HOST:PORT; credentials come from the cloud's usual "
             "environment variables or files",
         )
-
-
-_COMMON = frozenset({*RENT_OPTIONS, "size", "host"})
-"""Options that several providers share: no provider owns them."""
-_OF_MACHINES = ("path", "device", "destroy_data", "host")
-"""Options of a machine that is there, unless they are a provider's own."""
 
 
 def _spec(plugin: Plugin, own: Sequence[Option], options: Mapping[str, Any]) -> RentSpec:

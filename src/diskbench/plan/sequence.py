@@ -8,7 +8,7 @@ from diskbench.analysis.steady import ROUNDS, steady
 from diskbench.fio.offered import at_share, resolve
 from diskbench.model.phase import Steadiness
 from diskbench.model.result import StepResult
-from diskbench.model.spec import Loop, Plan, Search, Step
+from diskbench.model.spec import Loop, Plan, Step
 
 
 def next_step(plan: Plan, finished: Sequence[StepResult]) -> Step | None:
@@ -22,8 +22,10 @@ def next_step(plan: Plan, finished: Sequence[StepResult]) -> Step | None:
     done = len(finished)
     if plan.loop is None:
         step = plan.steps[done] if done < len(plan.steps) else None
-        if step and plan.search and step.name in plan.search.steps:
-            return _probe(plan.search, step, finished)
+        if step and (search := plan.search) and step.name in search.steps:
+            needed, share = needed_ios(search.target, search.beyond), next_share(search, finished)
+            # the next probe, for as long as its percentile needs
+            return None if share is None else at_share(step, share, needed, finished)
         return resolve(step, finished) if step else None
     first = plan.loop.first
     if done < first:
@@ -38,13 +40,6 @@ def next_step(plan: Plan, finished: Sequence[StepResult]) -> Step | None:
             return None
     step = body[position].model_copy(update={"index": done, "round": rounds_done + 1})
     return resolve(step, finished)
-
-
-def _probe(search: Search, step: Step, finished: Sequence[StepResult]) -> Step | None:
-    """The next probe of a search, at its rate and for as long as its percentile needs; None when
-    the search has ended."""
-    needed, share = needed_ios(search.target, search.beyond), next_share(search, finished)
-    return None if share is None else at_share(step, share, needed, finished)
 
 
 def steadiness(loop: Loop, finished: Sequence[StepResult]) -> Steadiness | None:

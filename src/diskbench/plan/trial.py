@@ -36,15 +36,7 @@ from diskbench.fio.target import FioTarget
 from diskbench.fio.template import is_local_nvme
 from diskbench.model.facts import HostFacts
 from diskbench.model.rental import Rental
-from diskbench.model.spec import (
-    Cell,
-    Plan,
-    ProfileFacts,
-    ResolvedTarget,
-    Search,
-    Step,
-    TargetDisk,
-)
+from diskbench.model.spec import Cell, Plan, ProfileFacts, ResolvedTarget, Search, Step, TargetDisk
 from diskbench.model.threshold import Threshold
 from diskbench.plan.expectation import BEYOND, with_expectation
 from diskbench.plan.loads import cold_and_warm
@@ -56,6 +48,9 @@ RESERVE = 0.05
 BASE_BYTES = 96 * MIB
 """Bytes that one fio process needs besides its buffers and logs: 35 MB resident for a small job
 with fio 3.33, and as much again for a second's histograms; the rest is our margin."""
+SHORTEST_PHASE_S = 120.0
+"""Seconds; a shorter phase is not reliably found in a series of one-second values (issue 3)."""
+_SYNCS = ("fsync", "fdatasync", "sync_file_range", "end_fsync", "fsync_on_close")
 
 
 @dataclass(frozen=True)
@@ -250,10 +245,6 @@ def allowed_lines(file: Sections, allowed: Sequence[str]) -> tuple[str, ...]:
     )
 
 
-SHORTEST_PHASE_S = 120.0
-"""Seconds; a shorter phase is not reliably found in a series of one-second values (issue 3)."""
-
-
 def drain_s(rental: Rental | None) -> int | None:
     """Return whole seconds; None if the disk is in no catalogue or has no bucket."""
     bursts = _scaled_bursts_s(rental) if rental is not None else []
@@ -295,9 +286,6 @@ def _scaled_bursts_s(rental: Rental) -> list[float]:
     allowances = [a for pool in limits.pools for a in (pool.iops, pool.bytes_per_s) if a]
     lasting = (lasts_s(scaled(allowance, time_scale=scale)) for allowance in allowances)
     return [seconds for seconds in lasting if seconds is not None]
-
-
-_SYNCS = ("fsync", "fdatasync", "sync_file_range", "end_fsync", "fsync_on_close")
 
 
 def check_ratios(plan: Plan) -> None:

@@ -21,6 +21,12 @@ from diskbench.units import format_bytes
 APART = 0.10
 """Runs of a trial that differ by more than this share get a doubt, because the one figure of the
 trial hides a change (our choice)."""
+_IMPORT = "import/"
+Side = Sequence[LineFigure]
+_NEVER_ACROSS = ("profile", "job")
+"""Fields that must be equal on both sides: figures of different work have no ratio."""
+FigureGroup = dict["FigureLine", list["LineFigure"]]
+"""The figures of one subject by line, in the order of their rounds."""
 
 
 @dataclass(frozen=True)
@@ -121,12 +127,6 @@ def _of_canaries(draft: Draft, flagged: Collection[str]) -> Iterator[str]:
         yield f"without {trials} the ratio would be {unflagged_ratio:.2f} instead of {ratio:.2f}"
 
 
-_NEVER_ACROSS = ("profile", "job")
-"""Fields that must be equal on both sides: figures of different work have no ratio."""
-FigureGroup = dict["FigureLine", list["LineFigure"]]
-"""The figures of one subject by line, in the order of their rounds."""
-
-
 def matched_subjects(
     a: Sequence[LineFigure], b: Sequence[LineFigure]
 ) -> tuple[dict[str, tuple[FigureGroup, FigureGroup]], list[NotCompared]]:
@@ -174,9 +174,6 @@ def _by_line(figures: Sequence[LineFigure]) -> FigureGroup:
     return grouped(sorted(figures, key=lambda figure: figure.order), lambda figure: figure.line)
 
 
-_IMPORT = "import/"
-
-
 def _tool_of(a: Sequence[LineFigure], b: Sequence[LineFigure]) -> str | None:
     """The tool whose results one side is, where the other side is all runs of our profile of that
     name; None for any other two sides."""
@@ -195,9 +192,6 @@ def _kind(figures: Sequence[LineFigure]) -> str | None:
         provider = fields.get("provider", "")
         kinds.add(provider if provider.startswith(_IMPORT) else fields.get("profile", ""))
     return kinds.pop() if len(kinds) == 1 else None
-
-
-Side = Sequence[LineFigure]
 
 
 def aligned(

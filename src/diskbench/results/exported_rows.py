@@ -37,6 +37,7 @@ if TYPE_CHECKING:
     import polars as pl
 
 ExportFormat = Literal["csv", "json", "parquet", "prometheus", "openmetrics", "benchstat"]
+_AS_COUNTED: Mapping[str, Any] = {AFTER_CLIFF: None}
 
 
 def rows_as_csv(
@@ -107,9 +108,6 @@ def _document(
     else:
         yield from (text.encode() for text in export.json_lines(parts()))
     yield b"\n"
-
-
-_AS_COUNTED: Mapping[str, Any] = {AFTER_CLIFF: None}
 
 
 def cliff_safe_rows(

@@ -35,9 +35,11 @@ from diskbench.store.figures import finished_trials
 from diskbench.store.query import chunks, rents_of, runs_by_id
 from diskbench.store.where import Filter
 
-_HIGHER_IS_BETTER = frozenset({"iops", "bytes_per_s"})
 MOST_TRIALS = 200
 """Trials of several subjects whose figures are in memory together; our choice."""
+METRICS: tuple[Metric, ...] = get_args(Metric)
+_KEY = 16
+"""Hexadecimal digits of a digest, enough to distinguish 100,000 configurations."""
 
 
 def histories(
@@ -147,7 +149,7 @@ def _changes(
             median_before=shift.before,
             median_after=shift.after,
             change=shift.change,
-            regression=(shift.change < 0) == (metric in _HIGHER_IS_BETTER),
+            regression=(shift.change < 0) == (metric in {"iops", "bytes_per_s"}),
             p=shift.p,
             since=edges[i + 2] - shift.at,
             differences=differences(spans[i], spans[i + 1]),
@@ -169,11 +171,6 @@ def trials_by_subject(database: Engine, filters: Sequence[Filter]) -> dict[Field
             subject = trial_figures.subject_of(runs[run_id], rents[trials[run_id]])
             trials_of[subject].append(trials[run_id])
     return trials_of
-
-
-METRICS: tuple[Metric, ...] = get_args(Metric)
-_KEY = 16
-"""Hexadecimal digits of a digest, enough to distinguish 100,000 configurations."""
 
 
 def by_subject(rows: Iterable[AskedRun]) -> dict[Fields, list[AskedRun]]:

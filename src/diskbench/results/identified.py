@@ -166,7 +166,6 @@ def level_of(group: StepGroup, plan: Plan | None, run: Run) -> Level | None:
 
 
 _UNEXPLAINED = frozenset({"unknown", "fixed-limit"})
-_BESIDE_PROMISE = frozenset({ABOVE_PROMISE.code, BELOW_PROMISE.code})
 
 
 def with_other_disk(
@@ -224,7 +223,7 @@ def _named_disk(plan: Plan | None, hint: Hint) -> tuple[str, str]:
 
 
 def _doubted(verdict: Verdict, reason: Reason) -> Verdict:
-    gone = _BESIDE_PROMISE
+    gone = frozenset({ABOVE_PROMISE.code, BELOW_PROMISE.code})
     stretches = verdict.stretches
     if _is_unexplained(verdict) and verdict.stands_for.limiter.name == "page-cache":
         gone = gone | {PAGE_CACHE.code}

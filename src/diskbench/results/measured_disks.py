@@ -22,7 +22,6 @@ from diskbench.store.query import find_measurements
 from diskbench.store.where import Filter
 from diskbench.units import GIB
 
-_SEEN = ("measure", "offered")
 _TRUSTS: tuple[Trust, ...] = ("no", "with care", "yes")
 
 
@@ -37,10 +36,15 @@ def measured_disks(
         for row in find_measurements(
             database, [Filter("state", "=", "done"), Filter("block_bytes", "=", str(block))]
         )
-        if row.scope == "step" and row.role in _SEEN and row.direction != "sync"
+        if row.scope == "step" and row.role in ("measure", "offered") and row.direction != "sync"
         and (emulated or not row.run.emulated)
     ]  # fmt: skip
-    of_disk = grouped(rows, _disk_of)
+
+    def disk_of(row: MeasuredRow) -> tuple[str | None, float, float | None]:
+        size_gib = round((row.run.disk_size_bytes or 0) / GIB)
+        return row.run.disk_type, size_gib, row.run.provisioned_iops
+
+    of_disk = grouped(rows, disk_of)
     headlines = load_headlines(database, {row.run_id for row in rows})
     bursts = {name for name, headline in headlines.items() if headline.kind == "burst"}
 
@@ -74,12 +78,6 @@ def measured_disks(
         )
 
     return measured
-
-
-def _disk_of(row: MeasuredRow) -> tuple[str | None, float, float | None]:
-    """The type, the GiB and the bought IOPS of the disk that a row is of."""
-    size = round((row.run.disk_size_bytes or 0) / GIB)
-    return row.run.disk_type, size, row.run.provisioned_iops
 
 
 def _best(steps: list[list[MeasuredRow]], demand: Demand) -> tuple[float, float | None]:

@@ -23,6 +23,7 @@ CHECKED = (*FACTS, REGIME)
 ALL = "all"
 """The value of `--pool` that stands for all facts."""
 _NOT_KNOWN = "–"
+log = logging.getLogger(__name__)
 
 
 def facts_to_pool(named: Sequence[str]) -> frozenset[str]:
@@ -73,9 +74,6 @@ def alike(figures: Sequence[LineFigure], *, pool: Collection[str] = ()) -> list[
         usable, lambda figure: tuple((name, of) for name, of in figure.facts if name in names)
     )
     return sorted(groups.values(), key=len, reverse=True)
-
-
-log = logging.getLogger(__name__)
 
 
 def off_trials(

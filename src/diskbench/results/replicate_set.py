@@ -36,6 +36,11 @@ MOST_JUDGED = 100
 """Verdicts are read only for at most this number of trials, at about 0.1 s each; our choice."""
 LARGE_BYTES = 64 * 1024
 """Steps with blocks of at least this size are shown in bytes a second; our choice."""
+Judge = Callable[[str, Sequence[LineFigure]], StepVerdict | None]
+"""The verdict on a step of pooled trials, returned once only, because a step has one verdict
+whatever the number of its directions. None afterwards, and where evidence cannot be read."""
+_JUDGED_ROLE = "measure"
+"""Steps at an offered load are not judged, because their rate is set and not measured."""
 
 
 def replicates_of(
@@ -123,11 +128,6 @@ def _lines(
         )
 
 
-Judge = Callable[[str, Sequence[LineFigure]], StepVerdict | None]
-"""The verdict on a step of pooled trials, returned once only, because a step has one verdict
-whatever the number of its directions. None afterwards, and where evidence cannot be read."""
-
-
 def _judge(database: Engine, evidence: EvidenceStore | None) -> Judge:
     stores, books = EvidenceOfRuns.of(evidence), open_books()
 
@@ -146,10 +146,6 @@ def _judge(database: Engine, evidence: EvidenceStore | None) -> Judge:
         return {verdict.step: verdict for verdict in verdicts}
 
     return lambda step, group: left(frozenset(of.trial_id for of in group)).pop(step, None)
-
-
-_JUDGED_ROLE = "measure"
-"""Steps at an offered load are not judged, because their rate is set and not measured."""
 
 
 @lru_cache(maxsize=16)

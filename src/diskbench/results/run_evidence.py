@@ -48,6 +48,13 @@ from diskbench.units import NS_PER_S
 
 OpenStore = Callable[[str | None], EvidenceStore]
 Part = TypeVar("Part")
+_LEAST_S = 10.0
+_ALMOST = 0.98
+"""fio's own run time may be up to 2 % below that of its process, by which phases are cut."""
+Courses = Mapping[tuple[str, str], StepPhases]
+"""Phases by run id and name of the step."""
+_RUNS_AT_ONCE = 500
+"""The plans of their trials are read in one statement and kept at a time; our choice."""
 
 
 def open_kept(url: str | None) -> EvidenceStore:
@@ -220,12 +227,6 @@ def warn(part: str, run_id: str, error: DiskbenchError) -> None:
     logging.getLogger(__name__).warning("no %s of run %s: %s", part, run_id, error.message)
 
 
-Courses = Mapping[tuple[str, str], StepPhases]
-"""Phases by run id and name of the step."""
-_RUNS_AT_ONCE = 500
-"""The plans of their trials are read in one statement and kept at a time; our choice."""
-
-
 def courses_of(
     database: Engine, rows: Sequence[MeasuredRow], evidence: EvidenceStore | None = None
 ) -> Courses:
@@ -241,11 +242,6 @@ def courses_of(
         for phases in all_of(lambda pair: stores.phases(*pair), planned):
             courses |= {(course.run_id, course.step): course for course in phases}
     return courses
-
-
-_LEAST_S = 10.0
-_ALMOST = 0.98
-"""fio's own run time may be up to 2 % below that of its process, by which phases are cut."""
 
 
 def long_steps(rows: Sequence[MeasuredRow]) -> list[MeasuredRow]:

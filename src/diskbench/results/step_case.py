@@ -13,7 +13,7 @@ from diskbench.fio.device import DeviceCount, device_counts
 from diskbench.fio.warnings import processor_of, step_warnings
 from diskbench.model import doubts
 from diskbench.model.doubts import Reason
-from diskbench.model.facts import DiskFacts, HostFacts
+from diskbench.model.facts import HostFacts
 from diskbench.model.metrics import Exceeded
 from diskbench.model.processor import MachineUse, busiest
 from diskbench.model.result import Warning  # noqa: A004 - the field's word
@@ -71,7 +71,9 @@ def setting_of(
     like = load.model_copy(update={"depth": None}) if load else None
     device_share, device_at_most = _device_share(group)
     jobs = [evidence.step.job for evidence in group.evidence if evidence.step.job]
-    medium = _medium(plan)
+    # The links that a hypervisor reports to a guest are not those of the real disks.
+    is_real = plan is not None and plan.facts.virtualisation in (None, "none")
+    medium = plan.facts.disk if plan is not None and is_real else None
     return Setting(
         load=load,
         seconds=group.seconds,
@@ -174,13 +176,6 @@ def _network(plan: Plan | None) -> str | None:
     return transport if transport in BLOCK_TRANSPORTS else None
 
 
-def _medium(plan: Plan | None) -> DiskFacts | None:
-    """The disk under the target of a physical machine; None on a virtual machine, where the links
-    that the hypervisor reports to the guest are not those of the real disks."""
-    is_real = plan is not None and plan.facts.virtualisation in (None, "none")
-    return plan.facts.disk if plan is not None and is_real else None
-
-
 def _doubts(group: StepGroup, plan: Plan | None) -> list[Warning]:
     """The warnings of all rounds; for an imported step also those that follow from fio's report,
     but for its audit, which was made by what the report itself says."""
@@ -220,11 +215,10 @@ def _two_latencies(group: StepGroup) -> tuple[Reason, ...]:
             quick, slow = format_latency_ns(row.p50_ns), format_latency_ns(row.p99_ns)
             ends = f"half take up to {quick}, one in a hundred {slow} or more"
             words = f"the latency of its {row.direction}s has two modes: {ends}"
-            return (doubts.TWO_MODES.reason(words, weight="note", advice=_QUEUED),)
+            queued = "I/Os that wait for a limiter or a flush are slow together"
+            advice = f"{queued}: measure at a lower rate"
+            return (doubts.TWO_MODES.reason(words, weight="note", advice=advice),)
     return ()
-
-
-_QUEUED = "I/Os that wait for a limiter or a flush are slow together: measure at a lower rate"
 
 
 def counted_otherwise(group: StepGroup) -> tuple[Reason, ...]:

@@ -20,9 +20,10 @@ from diskbench.plan.published import GOBONNIEGO_FILE
 from diskbench.results.run_evidence import StepEvidence
 from diskbench.units import KIB, MIB, NS_PER_S
 
-_NOT_JUDGED = frozenset({"fill", "canary"})
 _SEQUENTIAL = 64 * KIB
 _SECTOR = 512
+READS_OF_TEN = 0.9
+"""GoBonnieGo's random step: nine reads to a write (bench/bench.go)."""
 
 
 @dataclass(frozen=True)
@@ -106,7 +107,7 @@ def _group(
         phases=phases,
         index=index,
         name=name,
-        is_judged=role not in _NOT_JUDGED,
+        is_judged=role not in {"fill", "canary"},
         of_round=of_round,
         rows=rows,
         rounds=rounds,
@@ -183,10 +184,6 @@ def _of_rows(results: Sequence[StepResult]) -> Load | None:
         direct=None,
         depth=depths.pop() if len(depths) == 1 else None,
     )
-
-
-READS_OF_TEN = 0.9
-"""GoBonnieGo's random step: nine reads to a write (bench/bench.go)."""
 
 
 def _of_gobonniego(rounds: Sequence[Sequence[Measurement]]) -> Load | None:

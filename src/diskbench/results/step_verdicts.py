@@ -17,8 +17,6 @@ from diskbench.parallel import grouped
 from diskbench.ports import EvidenceStore
 from diskbench.results.verdicts import trial_verdicts
 
-_THERE_BEFORE = frozenset({"local", "ssh"})
-
 
 def step_verdicts(
     database: Engine, evidence: EvidenceStore, runs: Sequence[Run], *, books: Books
@@ -57,7 +55,7 @@ def _of_step(name: str, trials: Sequence[Sequence[tuple[Run, Verdict]]]) -> Step
         if not with_iops:
             continue
         main, first = shown_of.shown(with_iops).stands_for, trial[0][0]
-        is_rented = not first.imported and first.provider not in _THERE_BEFORE
+        is_rented = not first.imported and first.provider not in {"local", "ssh"}
         machine, trial_id = first.machine(rented=is_rented), first.trial_id
         samples.append(Sample(trial_id, main.iops or 0.0, machine))
         if main.ratio is not None:

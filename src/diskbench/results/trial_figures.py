@@ -36,10 +36,16 @@ FACTS = (
     "disk_model", "disk_driver", "disk_size_bytes", "emulated", "parser_version",
 )  # fmt: skip
 _RATES = frozenset({"iops", "bytes_per_s"})
-_REGIMES = frozenset({"burst", "baseline"})
 _index = attrgetter("run_index")
 REGIME = "regime"
 """A fact of a step that was cut into phases: whether its figure belongs to burst or baseline."""
+_Steps = tuple[Callable[[str, str, str], Figure | None], Mapping[tuple[str, str], PhaseKind]]
+"""What the figures of all metrics need: the figure of each step of each run, whole and by
+direction, and the level of each run of each step."""
+Fields = tuple[tuple[str, str], ...]
+"""Names with values, in a fixed order."""
+
+_NOT_SUBJECT = access_fields() | {"zone", "placement", "image", "no_public_ip", "iap"}
 
 
 @dataclass(frozen=True)
@@ -151,11 +157,6 @@ def _searched(
     }
 
 
-_Steps = tuple[Callable[[str, str, str], Figure | None], Mapping[tuple[str, str], PhaseKind]]
-"""What the figures of all metrics need: the figure of each step of each run, whole and by
-direction, and the level of each run of each step."""
-
-
 def _steps(rows: Sequence[MeasuredRow], courses: Courses) -> _Steps:
     of_steps = grouped(rows, lambda row: (row.run_id, row.step))
 
@@ -189,11 +190,7 @@ def _over_runs(
 
 
 def _line_figure(
-    line: FigureLine,
-    rows: Sequence[MeasuredRow],
-    metric: Metric,
-    courses: Courses,
-    steps: _Steps,
+    line: FigureLine, rows: Sequence[MeasuredRow], metric: Metric, courses: Courses, steps: _Steps
 ) -> LineFigure:
     figure_of, kinds = steps
     results = _values_of_runs(line, rows, metric, figure_of)
@@ -208,7 +205,7 @@ def _line_figure(
     run = first.run
     facts = [(name, _text(name, of)) for name in FACTS if (of := getattr(run, name)) is not None]
     if any((run_id, line.step) in courses for run_id, _, _ in results):
-        regimes = sorted({figure.kind for figure in kept if figure.kind in _REGIMES})
+        regimes = sorted({figure.kind for figure in kept if figure.kind in {"burst", "baseline"}})
         facts += [(REGIME, " and ".join(regimes))] if regimes else []
     levels = sorted({figure.kind for figure in kept if figure.kind and figure.level is not None})
     return LineFigure(
@@ -256,12 +253,6 @@ def _text(name: str, value: object) -> str:
     if name.endswith("_bytes"):
         return format_bytes(float(str(value)))
     return ("yes" if value else "no") if isinstance(value, bool) else str(value)
-
-
-Fields = tuple[tuple[str, str], ...]
-"""Names with values, in a fixed order."""
-
-_NOT_SUBJECT = access_fields() | {"zone", "placement", "image", "no_public_ip", "iap"}
 
 
 def subject_of(run: Run, rent: Mapping[str, Any] | None) -> Fields:

@@ -82,7 +82,7 @@ def write_plan(store: EvidenceStore, plan: Plan) -> None:
     for run_id in plan.run_ids:
         prefix = run_prefix(run_id)
         try:
-            store.put(f"{prefix}/plan.json", _json(plan))
+            store.put(f"{prefix}/plan.json", record_json(plan))
         except KeyTaken:
             there: Any = None  # plain JSON, since another version may have other fields
             with contextlib.suppress(ValueError):
@@ -93,7 +93,7 @@ def write_plan(store: EvidenceStore, plan: Plan) -> None:
             if not is_draft or list(store.list(prefix)) != [f"{prefix}/plan.json"]:
                 continue
             store.delete(prefix)
-            store.put(f"{prefix}/plan.json", _json(plan))
+            store.put(f"{prefix}/plan.json", record_json(plan))
 
 
 def read_plan(store: EvidenceStore, run_id: str) -> Plan:
@@ -108,7 +108,7 @@ def plan_record(store: EvidenceStore, run_id: str, plan: Plan) -> FileRecord:
     try:
         data = store.get(f"{run_prefix(run_id)}/plan.json")
     except KeyError:
-        data = _json(plan)
+        data = record_json(plan)
     return _record("plan.json", data, key="plan.json")
 
 
@@ -154,7 +154,7 @@ def write_step_evidence(
     except KeyTaken:  # a killed process left this folder open, with files of another attempt
         store.delete(prefix)
         _put_files(store, prefix, record.files, files)
-    store.put(f"{prefix}/{STEP_JSON}", _json(record))
+    store.put(f"{prefix}/{STEP_JSON}", record_json(record))
     return record
 
 
@@ -192,7 +192,7 @@ def result_files(store: EvidenceStore, run_id: str, record: StepRecord) -> dict[
 def write_manifest(store: EvidenceStore, manifest: Manifest) -> Manifest:
     """Close a run; an earlier manifest is kept and returned. A manifest that cannot be read is
     copied to a key that ends in DAMAGED and replaced."""
-    key, data = f"{run_prefix(manifest.run_id)}/manifest.json", _json(manifest)
+    key, data = f"{run_prefix(manifest.run_id)}/manifest.json", record_json(manifest)
     try:
         store.put(key, data)
     except KeyTaken:
@@ -215,7 +215,7 @@ def read_manifest(store: EvidenceStore, run_id: str) -> Manifest | None:
 
 def write_metrics(store: EvidenceStore, run_id: str, metrics: CloudMetrics) -> None:
     """Keep what the cloud counted of a run; a second look that saw more replaces the first."""
-    store.replace(f"{run_prefix(run_id)}/{METRICS}", _json(metrics))
+    store.replace(f"{run_prefix(run_id)}/{METRICS}", record_json(metrics))
 
 
 def read_metrics(store: EvidenceStore, run_id: str) -> CloudMetrics | None:
@@ -306,7 +306,8 @@ def put_originals(
     return originals
 
 
-def _json(record: BaseModel) -> bytes:
+def record_json(record: BaseModel) -> bytes:
+    """A record as it is stored."""
     return record.model_dump_json(indent=1).encode()
 
 

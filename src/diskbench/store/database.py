@@ -296,9 +296,6 @@ def _prepare_sqlite(connection: sqlite3.Connection, _record: object) -> None:
     cursor.close()
 
 
-_SUBSEC = "SELECT unixepoch('subsec')"
-
-
 def supply_unixepoch(connection: sqlite3.Connection) -> bool:
     """Give `connection` the function unixepoch('subsec') where SQLite answers NULL to it or does
     not know it. Returns whether that was needed.
@@ -310,7 +307,7 @@ def supply_unixepoch(connection: sqlite3.Connection) -> bool:
     """
     cursor = connection.cursor()
     try:
-        if cursor.execute(_SUBSEC).fetchone()[0] is not None:
+        if cursor.execute("SELECT unixepoch('subsec')").fetchone()[0] is not None:
             return False
     except sqlite3.OperationalError as error:
         # SQLite has no finer code for a function that it does not know.

@@ -15,8 +15,6 @@ from diskbench.store.evidence_place import directory_of_engine
 from diskbench.store.query import chunks, newest_first, run_of
 from diskbench.store.where import Filter, where
 
-_OF_RUN = (schema.run, schema.step, schema.measurement, schema.warning)
-
 
 def load_asked(database: Engine, filters: Sequence[Filter]) -> list[AskedRun]:
     """The runs that meet `filters`, newest first and undated runs last, each with its request."""
@@ -39,7 +37,7 @@ def run_digests(database: Engine, run_ids: Sequence[str]) -> dict[str, str]:
     hashes = {run_id: sha256() for run_id in run_ids}
     with transaction(database) as connection:
         for chunk in chunks(run_ids):
-            for table in _OF_RUN:
+            for table in (schema.run, schema.step, schema.measurement, schema.warning):
                 for run_id, row in _rows(connection, table, chunk):
                     hashes[run_id].update(repr((table.name, *row)).encode())
             run, trial = schema.run, schema.trial

@@ -35,6 +35,8 @@ _PROBE = "diskbench-probe"
 _WHOLE_BYTES = 8 * 2**20
 """Files up to this size are uploaded in one call, which fails where the key exists; our choice."""
 _PIECE_BYTES = 2**20
+_TRIED_BYTES = 4096
+CHOOSE = "choose another place with --evidence-url or DISKBENCH_EVIDENCE_URL"
 
 
 class ObjectEvidence:
@@ -271,12 +273,6 @@ def open_evidence(url: str) -> ObjectEvidence:
         raise unavailable from error
 
 
-_TRIED_BYTES = 4096
-_FULL = frozenset({errno.ENOSPC, errno.EDQUOT})
-_NOT_HERE = frozenset({errno.EACCES, errno.EPERM, errno.EROFS, errno.ENOTDIR})
-CHOOSE = "choose another place with --evidence-url or DISKBENCH_EVIDENCE_URL"
-
-
 def store_unavailable(
     url: str, doing: str, error: Exception, directory: Path | None, needs: int = 0
 ) -> StoreUnavailable:
@@ -298,13 +294,13 @@ def _advices(error: Exception, directory: Path | None, needs: int) -> tuple[str,
     number = error.errno if isinstance(error, OSError) else None
     if number is None and directory is not None:
         number = _fault_of(directory, needs)
-    if number in _FULL:
+    if number in {errno.ENOSPC, errno.EDQUOT}:
         go_on = (
             "free some space there, then 'diskbench resume': the files are still on the measured "
             "host, and finished steps are not run again"
         )
         return f"free some space there, or {CHOOSE}", go_on
-    if number in _NOT_HERE:
+    if number in {errno.EACCES, errno.EPERM, errno.EROFS, errno.ENOTDIR}:
         return CHOOSE, CHOOSE
     origin = "'diskbench config' shows where the URL comes from"
     return f"{origin}; or {CHOOSE}", f"{origin}; then continue with 'diskbench resume'"

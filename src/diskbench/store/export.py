@@ -29,6 +29,9 @@ INDENTED_RUNS = 20
 _ROW_GROUP = 5_000
 _PIECE_BYTES = 2**20
 _PARTED = re.compile(r"[\s/]")
+_FORMULA = re.compile(r"\s*[=+\-@\uff0b\uff0d\uff1d\uff20]|[\t\r\n]")
+"""The first characters of a spreadsheet formula (OWASP, CSV Injection), full-width ones too."""
+_NUMBER = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?")
 
 
 def json_text(document: Mapping[str, Any]) -> str:
@@ -92,11 +95,6 @@ def polars_types() -> dict[str, type[pl.DataType]]:
 
 def _plain(value: object) -> object:
     return json.dumps(value, ensure_ascii=False) if isinstance(value, dict | list) else value
-
-
-_FORMULA = re.compile(r"\s*[=+\-@\uff0b\uff0d\uff1d\uff20]|[\t\r\n]")
-"""The first characters of a spreadsheet formula (OWASP, CSV Injection), full-width ones too."""
-_NUMBER = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?")
 
 
 def csv_lines(rows: Iterable[Mapping[str, Any]], fields: Sequence[str]) -> Iterator[str]:

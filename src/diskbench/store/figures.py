@@ -34,7 +34,6 @@ _OF_FIGURE = (
     *("ios", "bytes", "runtime_ns", "iops", "bytes_per_s"),
 )
 _MEASURED = ("measure", "offered")
-_RANDOM = "rand"
 
 
 def keep_headlines(database: Engine, headlines: Mapping[str, Headline]) -> None:
@@ -105,7 +104,7 @@ def step_loads(database: Engine, run_ids: Collection[str]) -> dict[str, list[Hea
     for run_id, step, number, rw, block, iops, moved in rows:
         of_run = loads.setdefault(run_id, {})
         load = Headline(
-            step, iops, moved, is_random=(rw or "").startswith(_RANDOM), block_bytes=block
+            step, iops, moved, is_random=(rw or "").startswith("rand"), block_bytes=block
         )
         if step in of_run and of_run[step][0] == number:  # another direction
             other = of_run[step][1]

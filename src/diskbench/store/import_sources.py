@@ -194,19 +194,15 @@ def _parsed(
     return read_imported(data, name=path.name, beside=beside)
 
 
-_JOB_FILES = frozenset({".fio", ".job", ".ini", ".cfg"})
-_JOB_FILE_BYTES = MIB
-
-
 def _job_files(
     typed: Sequence[Path], in_folders: Sequence[Path], contents: Mapping[Path, bytes]
 ) -> dict[Path, bytes]:
     """The job files of fio among the files, and beside the typed ones."""
     found = {}
     for path in dict.fromkeys((*typed, *in_folders, *_siblings(typed))):
-        if path.suffix.lower() not in _JOB_FILES or not path.is_file():
+        if path.suffix.lower() not in {".fio", ".job", ".ini", ".cfg"} or not path.is_file():
             continue
-        if path.stat().st_size <= _JOB_FILE_BYTES:
+        if path.stat().st_size <= MIB:
             data = _read_within_limit(path, contents)
             if declared(data.decode(errors="replace")):
                 found[path] = data

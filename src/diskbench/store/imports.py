@@ -36,6 +36,8 @@ _ULID_DIGEST_DIGITS = 16
 """The digits of a ULID after its ten of time: exactly the 80 bits of the digest."""
 _ROWS_AT_ONCE = 2000
 """Runs and steps in one transaction, which hold some 10 MB until then."""
+_Known = tuple[ImportSource, tuple[str, ...]]
+"""A source, and the ids that its runs get."""
 
 
 @dataclass(frozen=True)
@@ -56,10 +58,6 @@ class ReadImport:
     def has_logs(self) -> bool:
         files = self.manifest.imported.files if self.manifest.imported is not None else ()
         return any(map(log_name, files))
-
-
-_Known = tuple[ImportSource, tuple[str, ...]]
-"""A source, and the ids that its runs get."""
 
 
 def imported(

@@ -29,7 +29,7 @@ from diskbench.errors import DiskbenchError, EvidenceDamaged, KeyTaken, StoreUna
 from diskbench.model.campaign import CellRow
 from diskbench.ports import EvidenceStore
 from diskbench.store import schema
-from diskbench.store.archive import parse_record
+from diskbench.store.archive import parse_record, record_json
 from diskbench.store.campaigns import matrix_cell_of_trial
 from diskbench.store.clock import ulid_time
 from diskbench.store.database import transaction
@@ -80,7 +80,7 @@ def record_key(folder: str, name: str) -> str:
 def keep_lease(evidence: EvidenceStore, lease: Lease) -> None:
     """Write the record of a lease. Raises StoreUnavailable."""
     record = LeaseRecord(lease=lease.model_dump(mode="json"))
-    evidence.replace(record_key(LEASES, lease.lease_id), _json(record))
+    evidence.replace(record_key(LEASES, lease.lease_id), record_json(record))
 
 
 def keep_trial(
@@ -96,7 +96,7 @@ def keep_trial(
             seconds=load_timing(database, trial_id),
             cell=cell.model_dump(mode="json") if cell else None,
         )
-        return _json(record)
+        return record_json(record)
 
     _keep(evidence, record_key(TRIALS, trial_id), read)
 
@@ -137,7 +137,7 @@ def _matrix_json(database: Engine, campaign_id: str, ending: Mapping[str, object
         record = MatrixRecord(
             matrix=matrix | dict(ending), cells=rows(schema.cell), machines=rows(schema.machine)
         )
-    return _json(record)
+    return record_json(record)
 
 
 def forget_trial(evidence: EvidenceStore, trial_id: str) -> None:
@@ -158,10 +158,6 @@ def _keep(evidence: EvidenceStore, key: str, read: Callable[[], bytes]) -> None:
         written, record = record, read()
         if record == written:
             return
-
-
-def _json(record: Record) -> bytes:
-    return record.model_dump_json(indent=1).encode()
 
 
 _RecordT = TypeVar("_RecordT", bound=Record)

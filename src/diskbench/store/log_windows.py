@@ -42,6 +42,8 @@ if TYPE_CHECKING:
 
 _USUAL_MS = 1000
 """Of a log of one window: fio's own default, and ours."""
+RATES: tuple[LogKind, ...] = ("iops", "bw")
+LATENCIES: tuple[LogKind, ...] = ("lat", "clat")
 
 
 @dataclass(frozen=True, slots=True)
@@ -154,10 +156,6 @@ def _usual_ms(windows: Sequence[Windows]) -> int:
     half = reached[-1] / 2
     middle = positive[[np.searchsorted(reached, half, side) for side in ("left", "right")]].mean()
     return max(int(np.floor(middle / 100 + 0.5)) * 100, 1)
-
-
-RATES: tuple[LogKind, ...] = ("iops", "bw")
-LATENCIES: tuple[LogKind, ...] = ("lat", "clat")
 
 
 def late_by_latencies(windows: Sequence[Windows]) -> list[Windows]:

@@ -46,7 +46,6 @@ Closed = tuple[str, StepRecord]
 PHASES_VERSION = 5
 """Raised when the same series gives other phases; older files are then left unused."""
 _LEAST_S = 10
-_NOT_READ = frozenset({"fill", "canary"})
 
 
 def run_phases(
@@ -75,7 +74,7 @@ def _shortest_s(plan: Plan | None) -> int:
 
 def _groups(steps: Iterable[Closed]) -> list[list[Closed]]:
     """Measured steps in order, the rounds of one together."""
-    measured = (closed for closed in steps if closed[1].step.role not in _NOT_READ)
+    measured = (closed for closed in steps if closed[1].step.role not in {"fill", "canary"})
 
     def place(closed: Closed) -> tuple[str, int | None]:
         step = closed[1].step

@@ -21,7 +21,6 @@ from diskbench.units import counted
 
 AT_ONCE = 500
 """Databases take some thousand parameters in one statement, not any number."""
-_LISTED = "'diskbench results list' lists all runs"
 _FIRST_LOOK = 100
 _RUN, _ROW = schema.run.c, schema.measurement.c
 RUN_COLUMNS = tuple(_RUN[name] for name in RUN_FIELDS)
@@ -153,7 +152,7 @@ def find_run(database: Engine, run_id: str) -> Run:
     runs = [run_of(row, directory) for row in rows_of(database, query)]
     places = (place_words(run.profile, run.provider, run.place) for run in runs)
     known = [Known(run.run_id, "run", where=at) for run, at in zip(runs, places, strict=True)]
-    chosen = meant(run_id, known, "run", advice=_LISTED).id
+    chosen = meant(run_id, known, "run", advice="'diskbench results list' lists all runs").id
     return next(run for run in runs if run.run_id == chosen)
 
 

@@ -117,9 +117,6 @@ def with_bought(
     return frame.join(facts, on="run_id", how="left", maintain_order="left")
 
 
-_EPOCH = "1970-01-01T00:00:00.000000+00:00"
-
-
 def trial_row(plan: Plan) -> dict[str, Any]:
     """The row of a trial; `plan` is everything its runs need."""
     document = plan.model_dump(mode="json")
@@ -139,7 +136,7 @@ def run_row(plan: Plan, run_index: int, evidence_url: str) -> dict[str, Any]:
     run_id = plan.run_ids[run_index]
     facts, target, cell = plan.facts, plan.target, plan.cell
     disk = facts.disk
-    created_at = ulid_time(run_id) or _EPOCH
+    created_at = ulid_time(run_id) or "1970-01-01T00:00:00.000000+00:00"
     return {
         **dict.fromkeys(("error_kind", "error", "advice", "started_at", "finished_at")),
         "run_id": run_id,

@@ -21,7 +21,6 @@ from diskbench.errors import InvalidValue
 
 MANIFEST = "diskbench-site.json"
 FORMAT = 1
-_PART = ".part"
 _SAVE_EVERY_S = 10.0
 """A killed build makes no more than this again."""
 
@@ -215,7 +214,7 @@ def _replaced(path: Path, data: bytes) -> bool:
 
 
 def _part(path: Path) -> Path:
-    return path.with_name(path.name + _PART)
+    return path.with_name(path.name + ".part")
 
 
 @contextmanager

@@ -31,7 +31,6 @@ _POSTGRES = ("postgresql", "postgres")
 _BUCKETS = ("s3", "gs", "az")
 _PLAIN_NAME = re.compile(r"[\w.][\w. +-]*(/[\w. +-]*)*")
 """A relative path that cannot be mistaken for anything else."""
-_BEGINS_PATH = ("/", "./", "../", "~/")
 _HOST = re.compile(r"(\[[0-9A-Fa-f:.]+(%[\w.-]+)?\]|[\w.-]*)", re.ASCII)
 _BUCKET = re.compile(r"[A-Za-z0-9._-]+")
 _ENCODED = re.compile(r"(?:[^%]|%[0-9A-Fa-f]{2})*")
@@ -52,6 +51,11 @@ _PARAMETERS = _SHOWN_PARAMETERS | {
     "tcp_user_timeout",
 }  # fmt: skip
 """What libpq knows (PostgreSQL 17, section 32.1.2) and has a meaning here."""
+_FAMILIAR = frozenset(
+    {*_POSTGRES, *_BUCKETS, "sqlite", "file", "memory", "mysql", "mariadb", "mssql", "oracle",
+     "http", "https", "s3a", "gcs", "abfs", "abfss", "adl"}
+)  # fmt: skip
+"""Words that are schemes and no secrets, whatever stands behind them."""
 
 
 def database_url(text: str) -> str:
@@ -130,13 +134,6 @@ def evidence_directory(url: str) -> Path | None:
     return Path(unquote(parts.path)) if parts.scheme == "file" else None
 
 
-_FAMILIAR = frozenset(
-    {*_POSTGRES, *_BUCKETS, "sqlite", "file", "memory", "mysql", "mariadb", "mssql", "oracle",
-     "http", "https", "s3a", "gcs", "abfs", "abfss", "adl"}
-)  # fmt: skip
-"""Words that are schemes and no secrets, whatever stands behind them."""
-
-
 def _scheme_words(scheme: str) -> str:
     return scheme if scheme.partition("+")[0] in _FAMILIAR else "that scheme"
 
@@ -150,7 +147,7 @@ def _check_letters(text: str, place: str, forms: str) -> None:
 
 def _path(text: str, place: str, forms: str) -> str:
     """The absolute form of a path. `host=h password=p` and `postgresql:/u:p@h/d` are none."""
-    plain = text.startswith(_BEGINS_PATH) or _PLAIN_NAME.fullmatch(text)
+    plain = text.startswith(("/", "./", "../", "~/")) or _PLAIN_NAME.fullmatch(text)
     if not plain or text in {*_FAMILIAR, "~", "."} or "?" in text:
         raise InvalidValue(f"{place} is neither a URL of a known form nor a path", advice=forms)
     return str(Path(text).expanduser().absolute())

@@ -30,6 +30,7 @@ OF_RUNS = {name: run.c[name] for name in RUN_FIELDS if not isinstance(run.c[name
 OF_ROWS = {column.name: column for column in measurement.c if column.name not in run.c}
 """The columns of measurements that runs do not have. fio's error of a job is left out, because
 `error` is the one of the run."""
+_EXPECTED = {bool: "true or false", float: "a number", int: "a whole number"}
 
 
 @dataclass(frozen=True)
@@ -177,9 +178,6 @@ def _held(value: sa.ColumnElement[Any], filter_: Filter) -> sa.ColumnElement[boo
         return value.is_distinct_from(typed)
     met: sa.ColumnElement[bool] = _ORDERS[sign](value, typed)
     return met
-
-
-_EXPECTED = {bool: "true or false", float: "a number", int: "a whole number"}
 
 
 def _typed_value(kind: type, filter_: Filter) -> object:

@@ -44,6 +44,8 @@ from diskbench.store.machines import find_machine, list_machines
 from diskbench.store.rows import find_plan, unfinished_trials
 
 _MEANWHILE = "another process has given it back or begun to use it meanwhile"
+UNKNOWN = "it may have expired: its cloud did not report the time"
+log = logging.getLogger(__name__)
 
 
 def sweep(
@@ -205,9 +207,6 @@ def _scope_of(lease: Lease) -> Scope:
     )
 
 
-UNKNOWN = "it may have expired: its cloud did not report the time"
-
-
 def _time_at(database: Engine, renter: object, scope: Scope) -> datetime:
     """The current time by which leases in `scope` expire: the cloud's, or the database's where the
     provider has no clock of its own. Raises DiskbenchError when the cloud does not answer."""
@@ -246,9 +245,6 @@ def kept_by_cloud(session: Session, lease: Lease) -> str | None:
         f"it expires at {lease.expires_at}; {lease.provider}'s clock says "
         f"{present.astimezone(UTC):%Y-%m-%d %H:%M:%S} UTC, and the database's is ahead of it"
     )
-
-
-log = logging.getLogger(__name__)
 
 
 def give_back_expired(

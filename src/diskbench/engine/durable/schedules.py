@@ -31,9 +31,11 @@ POLL_S = 10.0
 _QUEUE_POLL_S = 5.0
 """Seconds between a worker's looks for occurrences; DBOS fires them up to 10 s late itself."""
 _WORKFLOW = "occurrence"
-_PAUSED = "PAUSED"
 
 _arrived: Callable[[str, datetime], None] | None = None
+KEPT = timedelta(minutes=10)
+"""How long a workflow that ended is kept: a process that took a cell over asks DBOS ten times a
+second whether it ended. Our choice."""
 
 
 @dataclass(frozen=True)
@@ -100,7 +102,7 @@ def clocks(engine: sa.Engine) -> dict[str, ScheduleClock]:
             name=schedule["schedule_name"],
             cron=schedule["schedule"],
             zone=schedule["cron_timezone"] or "UTC",
-            paused=schedule["status"] == _PAUSED,
+            paused=schedule["status"] == "PAUSED",
         )
         for schedule in known
     }
@@ -151,23 +153,16 @@ class JsonSerializer(Serializer):
         return "diskbench_json"
 
 
-KEPT = timedelta(minutes=10)
-"""How long a workflow that ended is kept: a process that took a cell over asks DBOS ten times a
-second whether it ended. Our choice."""
-_AT_ONCE = 500
-_OVER = ["SUCCESS", "ERROR", "CANCELLED", "MAX_RECOVERY_ATTEMPTS_EXCEEDED"]
-
-
 def forget_ended(database: sa.Engine, *, kept: timedelta = KEPT) -> int:
     """Remove workflows of cells that ended longer than `kept` ago, the oldest first; returns how
     many. Safe in several processes at once. Raises StoreUnavailable."""
     with client_of(database) as client:
         ended = client.list_workflows(
             name="cell",
-            status=_OVER,
+            status=["SUCCESS", "ERROR", "CANCELLED", "MAX_RECOVERY_ATTEMPTS_EXCEEDED"],
             completed_before=iso(database_time(database) - kept),
             application_name=APPLICATION,
-            limit=_AT_ONCE,
+            limit=500,
             load_input=False,
             load_output=False,
         )

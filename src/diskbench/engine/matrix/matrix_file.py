@@ -17,13 +17,7 @@ from diskbench.catalog.books import Books
 from diskbench.engine.matrix.machine_reuse import check_shared
 from diskbench.engine.processes import new_id
 from diskbench.engine.trial.planning import draft, new_ids, resolve_rental
-from diskbench.errors import (
-    DiskbenchError,
-    HostUnavailable,
-    InvalidValue,
-    MatrixError,
-    UnknownName,
-)
+from diskbench.errors import DiskbenchError, HostUnavailable, InvalidValue, MatrixError, UnknownName
 from diskbench.files import read_text
 from diskbench.fio.profiles import Profile, shipped_directory
 from diskbench.limits import YAML_BYTES
@@ -47,6 +41,11 @@ Pairs = Sequence[tuple[str, str]]
 """Keys with their values."""
 _MOST_LISTED = 40
 """Largest number of mistakes that a message lists; our choice."""
+AT_ONCE = 8
+_ASSUMED = HostFacts(cpu=CpuFacts(count=2), memory_bytes=8 * GIB, memory_available_bytes=8 * GIB)
+"""Assumed facts of an existing machine that was not examined."""
+_MACHINES_OWN = frozenset({"instance-store", "temp-disk"})
+"""Types of disks that belong to a machine and count against no quota of disks."""
 
 
 @dataclass(frozen=True)
@@ -163,13 +162,6 @@ def _find(name_or_path: str) -> Path:
     if "/" not in name_or_path and "." not in name_or_path and not path.is_file():
         raise UnknownName("matrix", name_or_path, names)
     return path
-
-
-AT_ONCE = 8
-_ASSUMED = HostFacts(cpu=CpuFacts(count=2), memory_bytes=8 * GIB, memory_available_bytes=8 * GIB)
-"""Assumed facts of an existing machine that was not examined."""
-_MACHINES_OWN = frozenset({"instance-store", "temp-disk"})
-"""Types of disks that belong to a machine and count against no quota of disks."""
 
 
 def outlook_of(

@@ -45,6 +45,11 @@ MOST_MISSED = 100
 """The most missed times that are recorded, the newest ones; our choice."""
 _WRITTEN_EVERY = timedelta(minutes=5)
 """Interval between writes of the time up to which a schedule was watched, where none was missed."""
+LOOK_EVERY_S = 10.0
+"""Seconds between checks for occurrences that wait or were missed; our choice."""
+HEARD_BY_NOW = timedelta(seconds=30)
+"""DBOS fires up to 10 s late, by its own design; an occurrence that is later than this was missed.
+"""
 
 
 def arrive(
@@ -191,13 +196,6 @@ def _busy(held: LockedSchedule) -> str | None:
     if held.occurrences():
         return "an earlier due time was still waiting"
     return None
-
-
-LOOK_EVERY_S = 10.0
-"""Seconds between checks for occurrences that wait or were missed; our choice."""
-HEARD_BY_NOW = timedelta(seconds=30)
-"""DBOS fires up to 10 s late, by its own design; an occurrence that is later than this was missed.
-"""
 
 
 class ScheduleWatch:

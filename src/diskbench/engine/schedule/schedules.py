@@ -1,7 +1,6 @@
 """Operations on schedules for the user: add, list, pause, resume, trigger, backfill, remove."""
 
 import re
-from collections.abc import Sequence
 from datetime import UTC, datetime
 from typing import Final
 
@@ -13,12 +12,7 @@ from diskbench.engine.matrix.campaign import check_outlook
 from diskbench.engine.matrix.matrix_file import MatrixFile, seed_of
 from diskbench.engine.schedule.runs import matrix_of, reached_outlook
 from diskbench.errors import InvalidValue
-from diskbench.model.schedule import (
-    Occurrence,
-    Overlap,
-    ScheduleRow,
-    ScheduleStatus,
-)
+from diskbench.model.schedule import Occurrence, Overlap, ScheduleRow, ScheduleStatus
 from diskbench.plan.cron import check_cron, check_zone, comes_again, due, upcoming
 from diskbench.plan.outlook import BlockOutlook
 from diskbench.results.refreshed_catalogue import open_books
@@ -38,6 +32,8 @@ from diskbench.store.schedules import remove_schedule as remove_row
 MOST_AT_ONCE: Final = 1000
 """The most occurrences of one backfill; more suggests a mistake in the dates; our choice."""
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,62}")
+_LEFT_OUT = ("skipped", "failed")
+_ASKED = "run later by hand"
 
 
 def add_schedule(
@@ -172,10 +168,6 @@ def backfill(
     return [by_key[key] for key in again]
 
 
-_LEFT_OUT = ("skipped", "failed")
-_ASKED = "run later by hand"
-
-
 def _queued(name: str, at: str, reason: str, now: datetime) -> Occurrence:
     return Occurrence(
         schedule=name, scheduled_for=at, state="queued", reason=reason, recorded_at=iso(now)
@@ -212,6 +204,14 @@ def schedule_statuses(
 
     def status(row: ScheduleRow, clock: ScheduleClock) -> ScheduleStatus:
         coming = [] if clock.paused else upcoming(clock.cron, clock.zone, now, upcoming_ones)
+        occurrences = occurrences_of(database, row.name, most=past)
+        begun = [occurrence.campaign_id for occurrence in occurrences if occurrence.campaign_id]
+        progress = progress_of(database, begun)
+
+        def followed(occurrence: Occurrence) -> Occurrence:
+            state, counts = progress.get(occurrence.campaign_id or "", (None, {}))
+            return occurrence.model_copy(update={"campaign_state": state, "counts": counts})
+
         return ScheduleStatus(
             **row.model_dump(exclude={"folder", "text", "watched_until"}),
             cron=clock.cron,
@@ -219,18 +219,7 @@ def schedule_statuses(
             paused=clock.paused,
             next=tuple(moment.isoformat() for moment in coming),
             waiting=queued[row.name],
-            occurrences=_followed(database, occurrences_of(database, row.name, most=past)),
+            occurrences=tuple(map(followed, occurrences)),
         )
 
     return [status(row, known[row.name]) for row in rows if row.name in known]
-
-
-def _followed(database: sa.Engine, occurrences: Sequence[Occurrence]) -> tuple[Occurrence, ...]:
-    begun = [occurrence.campaign_id for occurrence in occurrences if occurrence.campaign_id]
-    progress = progress_of(database, begun)
-
-    def followed(occurrence: Occurrence) -> Occurrence:
-        state, counts = progress.get(occurrence.campaign_id or "", (None, {}))
-        return occurrence.model_copy(update={"campaign_state": state, "counts": counts})
-
-    return tuple(map(followed, occurrences))

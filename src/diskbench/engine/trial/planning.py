@@ -34,6 +34,9 @@ from diskbench.units import GIB
 
 _ASSUMED_CORES = 2
 _ASSUMED_MEMORY = 8 * GIB
+PLANNED_OFFLINE = "the cloud was not queried; figures are from the catalogue"
+AT_ONCE = 32
+"""Hosts that are examined at the same time; most of the time is spent waiting for them."""
 
 
 def drafts(
@@ -67,8 +70,7 @@ def check_rentable(renter: Renter, cell: Cell, profile: Profile) -> None:
 
 def draft(cell: Cell, profile: Profile, rental: Rental, campaign_id: str, books: Books) -> Plan:
     """The plan of `cell` on the machine that `rental` describes, under new ids."""
-    names = new_ids(cell, campaign_id)
-    return draft_of(cell, profile, rental, names, books)
+    return draft_of(cell, profile, rental, new_ids(cell, campaign_id), books)
 
 
 def new_ids(cell: Cell, campaign_id: str) -> TrialIds:
@@ -93,9 +95,6 @@ def draft_of(cell: Cell, profile: Profile, rental: Rental, names: TrialIds, book
         other_disks=() if spec.stripe else (disk_facts,) * (spec.count - 1),
     )
     return make_plan(cell, profile, facts, names, books, version=__version__, rental=rental)
-
-
-PLANNED_OFFLINE = "the cloud was not queried; figures are from the catalogue"
 
 
 def resolve_rental(
@@ -168,10 +167,6 @@ def check_profile_suits(profile: Profile, cell: Cell) -> None:
     check_several(profile, cell)
     for key, text in cell.parameters:
         check_override(profile, key, text)
-
-
-AT_ONCE = 32
-"""Hosts that are examined at the same time; most of the time is spent waiting for them."""
 
 
 @dataclass

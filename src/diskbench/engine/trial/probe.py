@@ -30,6 +30,8 @@ NEEDED_TOOLS = ("tar", "sha256sum", "setsid")
 """What a unit needs on its host beside fio, Python and a POSIX shell."""
 MINIMUM_FIO = (3, 16)
 """The oldest fio whose output is parsed and tested: Ubuntu 20.04's (facts/peers.md section 5)."""
+_RATE = "measured at once, each gets about {part} of its rate"
+_LIMIT = "they share its limits for all disks together"
 
 
 def probe(host: Host, cell: Cell, *, install_fio: bool) -> HostFacts:
@@ -151,10 +153,6 @@ def _listed(addresses: Sequence[str]) -> str:
     if len(names) > _NAMED:
         names[_NAMED - 1 :] = [f"{len(names) - _NAMED + 1} more"]
     return f"{', '.join(names[:-1])} and {names[-1]}"
-
-
-_RATE = "measured at once, each gets about {part} of its rate"
-_LIMIT = "they share its limits for all disks together"
 
 
 def queued_behind(plan: Plan, others: Iterable[Plan]) -> Plan:

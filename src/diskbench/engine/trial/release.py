@@ -30,18 +30,14 @@ from diskbench.store.clock import iso
 from diskbench.store.database import database_time
 from diskbench.store.finish import finish_run
 from diskbench.store.kept_rows import keep_begun_matrix, keep_lease, keep_matrix, keep_trial
-from diskbench.store.leases import (
-    Lease,
-    load_lease,
-    note_lease_error,
-    release_lease,
-)
+from diskbench.store.leases import Lease, load_lease, note_lease_error, release_lease
 from diskbench.store.machines import MachineRecord, end_machine, find_machine, machine_of_trial
 from diskbench.store.rows import add_timing, find_plan, unfinished_runs
 
 ATTEMPTS = 5
 """Tries before a host that does not answer is left to `diskbench gc`; our choice."""
 RELEASED = Problem(kind="Released", message="its lease was given back before it ended")
+log = logging.getLogger(__name__)
 
 
 def hand_back(session: Session, plan: Plan, *, keeps: bool = True) -> ReleaseFailed | None:
@@ -226,9 +222,6 @@ def where(plan: Plan) -> str:
 def place(provider: str, region: str | None) -> str:
     """The provider and its region, for display."""
     return " ".join(word for word in (provider, region) if word)
-
-
-log = logging.getLogger(__name__)
 
 
 def keep_begun(session: Session, campaign: CampaignRow) -> None:

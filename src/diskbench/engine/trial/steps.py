@@ -55,6 +55,12 @@ from diskbench.store.where import Filter
 T = TypeVar("T")
 _Kept = tuple[StepRecord, Mapping[str, bytes]]
 """A closed step, and the files that its result is parsed from."""
+_LATEST_UNIX_S = 253_402_300_799.0
+"""The end of the year 9999, the last that a date can hold."""
+PATIENCE_S = 600.0
+"""A time-based fio counts as hung this many seconds after 1.5 times its runtime (fio 3.33 was seen
+to hang with io_submit_mode=offload). Our choice, far beyond any stall seen on a cloud disk."""
+log = logging.getLogger(__name__)
 
 
 @dataclass
@@ -248,20 +254,11 @@ def failed(problem: Problem) -> Outcome:
     return Outcome(state="failed", problem=problem)
 
 
-_LATEST_UNIX_S = 253_402_300_799.0
-"""The end of the year 9999, the last that a date can hold."""
-
-
 def _iso(unix_s: float) -> str:
     """ISO 8601 of a time from a host's clock; this machine's time where no date can hold it."""
     if not 0 <= unix_s <= _LATEST_UNIX_S:
         unix_s = time.time()
     return datetime.fromtimestamp(unix_s, UTC).isoformat(timespec="microseconds")
-
-
-PATIENCE_S = 600.0
-"""A time-based fio counts as hung this many seconds after 1.5 times its runtime (fio 3.33 was seen
-to hang with io_submit_mode=offload). Our choice, far beyond any stall seen on a cloud disk."""
 
 
 def unit_of(plan: Plan, run_index: int, step: Step) -> Unit:
@@ -327,9 +324,6 @@ def _guards(plan: Plan) -> tuple[DeviceProof, ...]:
             )
         )
     return tuple(guards)
-
-
-log = logging.getLogger(__name__)
 
 
 def judge_trial(

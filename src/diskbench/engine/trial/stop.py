@@ -32,6 +32,12 @@ from diskbench.model.outcome import Problem, problem_of
 from diskbench.store.database_errors import BROKEN_S, FIRST_PAUSE_S, LONGEST_PAUSE_S, is_broken
 
 BY_USER = problem_of(Interrupted("stopped by the user"))
+T = TypeVar("T")
+FIRST_WAIT_S = 1.0
+LONGEST_WAIT_S = 60.0
+HOST_AWAY_S = 1800.0
+"""Seconds that a host may be away, beyond what each station waits by itself; our choice."""
+_HOSTS = (ConnectionLost, HostUnavailable, EvidenceDamaged)
 
 
 class Wish(threading.Event):
@@ -158,14 +164,6 @@ def on_signals(handle: Callable[[], None]) -> Iterator[None]:
     finally:
         for signum, handler in before.items():
             signal.signal(signum, handler)
-
-
-T = TypeVar("T")
-FIRST_WAIT_S = 1.0
-LONGEST_WAIT_S = 60.0
-HOST_AWAY_S = 1800.0
-"""Seconds that a host may be away, beyond what each station waits by itself; our choice."""
-_HOSTS = (ConnectionLost, HostUnavailable, EvidenceDamaged)
 
 
 @dataclass(frozen=True)

@@ -11,7 +11,7 @@ from collections.abc import Iterable, Sequence
 
 from diskbench.errors import AgentError, HostUnavailable, TargetRefused
 from diskbench.hosts.calls import ask
-from diskbench.hosts.disks import DeviceState, Inspection, parse_inspection
+from diskbench.hosts.disks import READ, DeviceState, Inspection, parse_inspection
 from diskbench.model.base import Frozen
 from diskbench.ports import Host
 from diskbench.units import format_bytes
@@ -191,7 +191,8 @@ def inspect(host: Host, path: str | None) -> Inspection:
     HostUnavailable where there is no root or the answer is incomplete.
     """
     try:
-        inspection = parse_inspection("\n".join(ask(host, "devices", root=True, only=path or "")))
+        lines = ask(host, "devices", root=True, only=path or "", disk=READ)
+        inspection = parse_inspection("\n".join(lines))
         if inspection.complete:
             return inspection
         why = "no answer"

@@ -10,6 +10,18 @@ from diskbench.model.base import Frozen
 from diskbench.model.facts import DiskFacts, MountFacts
 from diskbench.units import format_bytes
 
+_FILES = (
+    "sectors=size ro=ro removable=removable model=device/model vendor=device/vendor "
+    "firmware=device/firmware_rev serial=serial device_serial=device/serial wwid=wwid "
+    "device_wwid=device/wwid driver=device/driver parent_driver=device/device/driver"
+)
+_QUEUE = (
+    "rotational scheduler nr_requests max_sectors_kb read_ahead_kb logical_block_size "
+    "physical_block_size write_cache discard_max_bytes"
+)
+READ = dict(one.split("=") for one in _FILES.split())
+READ |= {f"queue_{name}": f"queue/{name}" for name in _QUEUE.split()}
+"""What a host is to read of a disk in sysfs, by the keys of its answer."""
 SECTOR_BYTES = 512
 """sysfs counts in sectors of 512 bytes whatever the device's own are (Documentation/ABI block)."""
 

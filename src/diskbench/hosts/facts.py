@@ -14,7 +14,7 @@ from typing import Any
 
 from diskbench.errors import AgentError, HostUnavailable
 from diskbench.hosts.calls import ask
-from diskbench.hosts.disks import disk_facts, is_network, key_values, mount_facts
+from diskbench.hosts.disks import READ, disk_facts, is_network, key_values, mount_facts
 from diskbench.hosts.shell import whole
 from diskbench.model.facts import CloudFacts, CpuFacts, HostFacts
 from diskbench.plugin import GuestIdentity
@@ -31,6 +31,29 @@ _ARM_PARTS = {  # MIDR part numbers of the clouds' Arm processors: arch/arm64/in
 }
 
 
+_DMI = (
+    "sys_vendor product_name product_version chassis_asset_tag bios_vendor board_vendor "
+    "board_asset_tag"
+)
+_TOOLS = (
+    "fio awk tar sha256sum setsid mkfifo gzip fincore blkid wipefs lsblk losetup mkfs.ext4 "
+    "mkfs.xfs systemd-run sudo"
+)
+_READ = {
+    "files": {
+        "os": ("/etc/os-release", "/usr/lib/os-release"),
+        "meminfo": ("/proc/meminfo",),
+        "loadavg": ("/proc/loadavg",),
+        "hypervisor": ("/sys/hypervisor/type",),
+        "cgroup": ("/sys/fs/cgroup/memory.max", "/sys/fs/cgroup/cpu.max"),
+        "boot": ("/proc/sys/kernel/random/boot_id",),
+        "cloudinit": ("/run/cloud-init/instance-data.json",),
+    },
+    "values": {"dmi": [f"/sys/class/dmi/id/{name}" for name in _DMI.split()]},
+    "tools": _TOOLS.split(),
+    "disk": READ,
+}
+"""What a host is to read for its facts."""
 _MACHINE_ID_DIGITS = 32
 """Digits that are kept of the hash of a machine's id, as many as the id has."""
 KNOWN_FIO_S = 600.0
@@ -77,7 +100,8 @@ def gather_and_look(
     known = fio if time.monotonic() - since < KNOWN_FIO_S else ""
     sent = time.time()
     try:
-        lines = ask(host, "facts", path=path or "", is_device=device, look=look, known_fio=known)
+        place = {"path": path or "", "is_device": device, "look": look}
+        lines = ask(host, "facts", known_fio=known, **place, **_READ)
         why = "" if "== end" in lines else "no answer"
     except AgentError as error:
         lines, why = [], error.message
@@ -116,7 +140,9 @@ def parse_facts(
     engines = (line for line in by_section.get("engines", []) if line[:1].isspace())
     # The hypervisor's name where systemd-detect-virt says nothing, else only that there is one.
     virtual = _first(by_section, "virt") or _first(by_section, "hypervisor")
-    if not virtual and _colon_values(cpuinfo, "hypervisor"):
+    if not virtual and any(
+        "hypervisor" in flags.split() for flags in _colon_values(cpuinfo, "flags")
+    ):
         virtual = "unknown hypervisor"
     load = _first(by_section, "loadavg").split()
     online = whole(_first(by_section, "online"), _MOST_CPUS)

@@ -19,7 +19,6 @@ from diskbench.hosts.unit import (
     NOT_STARTED,
     Unit,
     UnitExit,
-    go_script,
     payload,
     start_script,
     stop_script,
@@ -213,11 +212,13 @@ def _follow(
         return None
     if follower.is_answered:  # who removed it since is not to find it made again
         first = None
+    says: list[Callable[[bytes], None]] = []
     lines = host.stream(
         start_script(unit, follower.lines + 1, go=not asked, first=first),
         stdin=payload(unit),
         timeout_s=SILENCE_S,
         root=unit.root,
+        talk=says.append,
     )
     for line in lines:
         if line.startswith(b"@ "):
@@ -233,7 +234,7 @@ def _follow(
                 return None
         if follower.asked is not None:
             if not asked:
-                host.run(go_script(unit, follower.asked), root=unit.root)
+                says[-1](b"%d\n" % follower.asked)
                 follower.answered = follower.asked
             follower.asked = None
     raise ConnectionLost(f"{host.name} ended the connection before the step ended")

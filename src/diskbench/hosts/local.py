@@ -6,8 +6,9 @@ import selectors
 import signal
 import subprocess
 import tempfile
+import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 
 from diskbench.errors import ConnectionLost
 from diskbench.hosts.shell import OutputLimit, argv, root_refused, whole_lines
@@ -49,12 +50,26 @@ class LocalHost:
         return done
 
     def stream(
-        self, script: str, *, stdin: bytes = b"", timeout_s: float = 30.0, root: bool = False
+        self,
+        script: str,
+        *,
+        stdin: bytes = b"",
+        timeout_s: float = 30.0,
+        root: bool = False,
+        talk: Callable[[Callable[[bytes], None]], None] | None = None,
     ) -> Iterator[bytes]:
         with (
             _readable(stdin) as read_end,
-            _child(script, root=root, stdin=read_end, stderr=subprocess.DEVNULL) as process,
+            _child(
+                script,
+                root=root,
+                stdin=read_end if talk is None else subprocess.PIPE,
+                stderr=subprocess.DEVNULL,
+            ) as process,
         ):
+            if talk is not None:
+                threading.Thread(target=_write, args=(process, stdin), daemon=True).start()
+                talk(lambda data: _write(process, data))
             yield from whole_lines((data for _, data in _chunks(process, timeout_s)), self.name)
 
     def fetch(
@@ -120,6 +135,14 @@ def _chunks(
                     yield key.fileobj is process.stdout, chunk
                 else:
                     selector.unregister(key.fileobj)
+
+
+def _write(process: subprocess.Popen[bytes], data: bytes) -> None:
+    """Write to the standard input of a script, unless it has ended."""
+    assert process.stdin is not None
+    with contextlib.suppress(OSError, ValueError):
+        process.stdin.write(data)
+        process.stdin.flush()
 
 
 def _silent(timeout_s: float) -> ConnectionLost:

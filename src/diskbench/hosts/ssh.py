@@ -10,7 +10,7 @@ import errno
 import logging
 import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING
 
 from diskbench.errors import ConnectionLost, DiskbenchError, HostUnavailable, Unreachable
@@ -102,10 +102,18 @@ class SshHost:
         return completed
 
     def stream(
-        self, script: str, *, stdin: bytes = b"", timeout_s: float = 30.0, root: bool = False
+        self,
+        script: str,
+        *,
+        stdin: bytes = b"",
+        timeout_s: float = 30.0,
+        root: bool = False,
+        talk: Callable[[Callable[[bytes], None]], None] | None = None,
     ) -> Iterator[bytes]:
         frame = Frame(script, root=root, errors=False)
-        with self._channel(frame, stdin, timeout_s) as channel:
+        with self._channel(frame, stdin, timeout_s, is_last=talk is None) as channel:
+            if talk is not None:
+                talk(lambda data: _send(channel, data, is_last=False))
             framed = frame.output(self.name)
             chunks = self._chunks(channel, framed, script, timeout_s)
             yield from whole_lines(chunks, self.name)
@@ -122,8 +130,11 @@ class SshHost:
             return self._exit(channel, framed)
 
     @contextlib.contextmanager
-    def _channel(self, frame: Frame, stdin: bytes, timeout_s: float) -> Iterator[paramiko.Channel]:
-        """A channel that runs a command; connection errors in the block become ConnectionLost."""
+    def _channel(
+        self, frame: Frame, stdin: bytes, timeout_s: float, *, is_last: bool = True
+    ) -> Iterator[paramiko.Channel]:
+        """A channel that runs a command, with the last of its input; connection errors in the block
+        become ConnectionLost."""
         import paramiko
 
         if stdin and not self._understood:
@@ -136,9 +147,9 @@ class SshHost:
             channel.exec_command(frame.line)
             data = frame.before_input + stdin
             if len(data) <= _CHUNK:
-                _send(channel, data)
+                _send(channel, data, is_last)
             else:  # beside the reader, since it may exceed the window
-                threading.Thread(target=_send, args=(channel, data), daemon=True).start()
+                threading.Thread(target=_send, args=(channel, data, is_last), daemon=True).start()
             yield channel
         except TimeoutError:
             self.close()
@@ -234,7 +245,7 @@ class SshHost:
         )
 
 
-def _send(channel: paramiko.Channel, data: bytes) -> None:
+def _send(channel: paramiko.Channel, data: bytes, is_last: bool) -> None:
     import paramiko
 
     # A script that ends without reading its input closes the channel, which is no error. The reader
@@ -242,7 +253,8 @@ def _send(channel: paramiko.Channel, data: bytes) -> None:
     with contextlib.suppress(OSError, EOFError, paramiko.SSHException):
         if data:
             channel.sendall(data)
-        channel.shutdown_write()
+        if is_last:
+            channel.shutdown_write()
 
 
 def host_at(address: str, config: str | None = None) -> Host:

@@ -14,7 +14,7 @@ from diskbench.model.rental import LeaseEnd
 from diskbench.ports import Completed, Host, RentWatch
 from diskbench.providers.cloud_init import extend_timer
 from diskbench.providers.error_table import refused
-from diskbench.providers.scripts import script
+from diskbench.providers.scripts import PYTHON, script
 from diskbench.providers.waits import CloudTiming, Still, until
 
 log = logging.getLogger(__name__)
@@ -108,8 +108,7 @@ class GuestDisk(Frozen):
 
 def said_of_disks(host: Host, *words: str) -> Completed:
     """What the guest says of its disks, as scripts/disks.py has it. Raises ConnectionLost."""
-    python = '"$(command -v python3 || echo /usr/libexec/platform-python)"'
-    return host.run(f"exec {python} -I -S -c {shlex.join((script('disks.py'), *words))}")
+    return host.run(f"{PYTHON} {shlex.join((script('disks.py'), *words))}")
 
 
 def disks(host: Host) -> tuple[GuestDisk, ...]:

@@ -68,6 +68,20 @@ def test_a_stream_takes_standard_input(host):
     assert list(host.stream("cat", stdin=b"x\ny\n")) == [b"x", b"y"]
 
 
+def test_a_script_is_written_to_while_it_runs(host):
+    says = []
+
+    def talk(say):
+        say(b"one\n")
+        says.append(say)
+
+    lines = host.stream("read -r a; echo $a; read -r b; echo $b", stdin=talk)
+    assert next(lines) == b"one"
+    says[0](b"two\n")
+    assert list(lines) == [b"two"]
+    says[0](b"nobody reads\n")
+
+
 def test_a_silent_stream_is_given_up(host):
     host.connect()
     lines = host.stream("echo one; sleep 30", timeout_s=5)  # the first line, too, must come in it

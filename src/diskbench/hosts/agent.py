@@ -1020,9 +1020,9 @@ def dropping(path: str) -> List[str]:
 class Unit:
     """A step on this host, in the directory in which this process works.
 
-    The main thread goes through the stages and reads fio; a second one gives a sign of life each
-    second and, while fio runs, reads the machine's counters. A stop, a signal, a limit that has
-    passed and a disk that takes no more writing end any stage.
+    The main thread goes through the stages; a second one gives a sign of life each second and,
+    while fio runs, reads the machine's counters; a third one reads fio. A stop, a signal, a limit
+    that has passed and a disk that takes no more writing end any stage.
     """
 
     def __init__(self, spec: Request, alive: int) -> None:
@@ -1041,7 +1041,7 @@ class Unit:
         self._over, self._writing = threading.Event(), threading.Lock()
         self._samples = self._anchor = -1
         self._fio: "Optional[subprocess.Popen[bytes]]" = None
-        self._interim = Interim()
+        self._interim: Optional[Interim] = None  # from the start of fio until it is in fio.json
         self._is_closed = False  # nothing is written any more: the files are summed
         self._live = os.open("live.tsv", os.O_APPEND | os.O_CREAT | os.O_WRONLY, 0o600)
         self._woken, self._wake = os.pipe()  # a signal writes to it, too: a lock could be held then
@@ -1411,12 +1411,10 @@ class Unit:
         return "held.fio"
 
     def _run_fio(self, job: str) -> None:
-        """Start fio, and read what it prints until it has ended, and all that write its documents,
-        which a stop or the limit brings about; its two streams for two seconds longer at most."""
+        """Start fio, read it, and wait for its end, which a stop or the limit brings about."""
         document = os.open("pipe.fio", os.O_RDONLY | os.O_NONBLOCK)
         ours = os.open("pipe.fio", os.O_WRONLY)  # until fio has opened it, too
-        for name in ("fio.json", "stdout.txt", "stderr.txt"):
-            self.keep(name)
+        self.keep("fio.json")
         options = "--output=pipe.fio --output-format=json+ --status-interval=1 --eta=never"
         if self.asked():
             self.fio_exit = 130
@@ -1429,14 +1427,13 @@ class Unit:
             )  # fmt: skip
         except OSError as error:
             raise Failed(f"fio cannot be started: {error.strerror}") from error
-        self._fio = fio
+        self._fio, self._interim = fio, Interim()
         self.keep("fio.pid", str(fio.pid))
+        reader = self._thread(self._read_fio, document, fio, self._interim)
         if self.spec["drop_every"]:
             self._thread(self._drop_often, self.spec["drop_every"], fio)
-        pipes = ((fio.stdout, "stdout.txt"), (fio.stderr, "stderr.txt"))
-        reads = {document: "", **{pipe.fileno(): name for pipe, name in pipes if pipe}}
-        killed_from = until = 0.0
-        while not has_ended(fio) or document in reads or (reads and uptime() < until):
+        killed_from = 0.0
+        while not has_ended(fio) or reader.is_alive():
             if has_ended(fio) and ours >= 0:
                 os.close(ours)
                 ours = -1
@@ -1452,35 +1449,11 @@ class Unit:
                 # What SIGKILL does not end waits for its disk in the kernel: it is left behind.
                 self.limit = self.limit or "kill"
                 break
-            ready = self.wait(0.1 if killed_from or has_ended(fio) else 1.0, *reads)
-            for pipe in reads.keys() & ready:
-                if not self._take(pipe, reads[pipe]):
-                    del reads[pipe]
-                    until = uptime() + 2 if pipe == document else until
+            self.wait(0.2 if killed_from or has_ended(fio) else 1.0)
         if has_ended(fio):
             status = fio.wait()
             self.fio_exit = status if status >= 0 else 128 - status
             self.keep("fio.exit", str(self.fio_exit))
-        self._keep_document()
-
-    def _keep_document(self) -> None:
-        """Write what fio printed to fio.json; nothing where it was not started."""
-        if self._interim.text():
-            with open("fio.json", "wb") as file:
-                file.write(self._interim.text())
-
-    def _take(self, pipe: int, stream: str) -> bytes:
-        """Read on what fio prints: of its documents the figures, of its streams the first MiB."""
-        data = os.read(pipe, 1 << 16)
-        for line in self._interim.feed(data) if not stream else ():
-            self.tell(line)
-        try:
-            if stream:
-                with open(stream, "ab") as file:
-                    file.write(data[: max(0, (1 << 20) - file.tell())])
-        except OSError as error:
-            self.fault(error)
-        return data
 
     def _kill_fio(self) -> None:
         """End fio and all that it has forked, each in a session of its own, at once."""
@@ -1503,6 +1476,40 @@ class Unit:
         thread = threading.Thread(target=worked, daemon=True)
         thread.start()
         return thread
+
+    def _read_fio(self, document: int, fio: "subprocess.Popen[bytes]", interim: Interim) -> None:
+        """Read what fio prints: its documents until all that write them have ended, of which the
+        newest is kept; of its two streams the first MiB, two seconds longer at most."""
+        pipes = ((fio.stdout, "stdout.txt"), (fio.stderr, "stderr.txt"))
+        made = os.O_CREAT | os.O_WRONLY
+        files = {pipe.fileno(): os.open(name, made, 0o600) for pipe, name in pipes if pipe}
+        left, end = dict.fromkeys(files, 1 << 20), 0.0
+        reads = {document, *files}
+        while reads and (document in reads or uptime() < end):
+            for pipe in select.select(reads, [], [], 1.0 if document in reads else 0.1)[0]:
+                data = os.read(pipe, 1 << 16)
+                if not data:
+                    reads.remove(pipe)
+                    end = uptime() + 2 if pipe == document else end
+                elif pipe == document:
+                    with self._writing:
+                        lines = list(interim.feed(data))
+                    for line in lines:
+                        self.tell(line)
+                elif left[pipe] > 0:
+                    with self._writing:
+                        if self._interim is not None:
+                            os.write(files[pipe], data[: left[pipe]])
+                    left[pipe] -= len(data)
+        self._keep_document()
+
+    def _keep_document(self) -> None:
+        """Write what fio printed to fio.json, once."""
+        with self._writing:
+            interim, self._interim = self._interim, None
+            if interim is not None:
+                with open("fio.json", "wb") as file:
+                    file.write(interim.text())
 
     def _drop_often(self, seconds: float, fio: "subprocess.Popen[bytes]") -> None:
         """Drop the page cache at an interval while fio runs."""
@@ -1562,7 +1569,7 @@ class Unit:
                 f"boot_id {self.boot}", f"oom_kills {oom_kills() - self.oom_before}",
                 f"seconds {self.lasted:.2f}", f"clock_moved_s {self.moved:.3f}", *facts,
             ])  # fmt: skip
-            self._keep_document()  # also of a fio that is left behind
+            self._keep_document()  # of a fio that is left behind, whose reader goes on
             sums = [f"{sha256(name)}  {name}" for name in kept_files() if name != "live.tsv"]
             self._over.set()
             beats.join(5.0)  # until here signs of life are written to live.tsv
@@ -1699,9 +1706,11 @@ def section(title: str, *lines: str) -> Lines:
 
 def facts(asked: Request) -> Lines:
     """All facts of the machine and of the disk under `path` (a directory, which may not exist yet,
-    with `is_device` a block device); with `look` whether the directory can be measured in. `files`
-    and `values` are what is read of the machine, `disk` of the disk, `tools` what is looked for.
-    `known_fio` is the identity of the fio whose version and engines the caller knows."""
+    with `is_device` a block device); with `look` whether the directory can be measured in. Of
+    `read` `files` and `values` are what is read of the machine, `disk` of the disk, and `tools` is
+    what is looked for. `known_fio` is the identity of the fio whose version and engines the caller
+    knows."""
+    asked, wanted = asked["about"], asked["read"]
     path, system = str(asked["path"]), os.uname()
     yield from section("clock", f"{time.time():.9f}")
     yield from section("id", str(os.getuid()), name_of(os.getuid(), ""), system.nodename)
@@ -1711,16 +1720,16 @@ def facts(asked: Request) -> Lines:
     processors = read(PROC + "/cpuinfo").strip().split("\n\n")  # the last may be of the machine
     told = dict.fromkeys((processors[0], processors[-1]))
     yield from section("cpuinfo", *(line for one in told for line in lines_of(one)))
-    for title, files in asked["files"].items():
+    for title, files in wanted["files"].items():
         yield from section(title, *(line for file in files for line in lines_of(read(file))))
-    for title, files in asked["values"].items():
+    for title, files in wanted["values"].items():
         there = filter(os.path.exists, files)
         yield from section(title, *(f"{os.path.basename(one)}={first_line(one)}" for one in there))
     yield from section("online", str(os.sysconf("SC_NPROCESSORS_ONLN")))
     if program("systemd-detect-virt"):
         yield from section("virt", ran("systemd-detect-virt")[1])
     yield from section("systemd", *["yes"] * os.path.isdir(RUN + "/systemd/system"))
-    yield from section("tools", *filter(program, asked["tools"]))
+    yield from section("tools", *filter(program, wanted["tools"]))
     machine = f"diskbench\n{first_line('/etc/machine-id')}\n"
     if machine != "diskbench\n\n":  # hashed, as machine-id(5) requires where it is shown to others
         yield from section("machine", hashlib.sha256(machine.encode()).hexdigest())
@@ -1729,7 +1738,7 @@ def facts(asked: Request) -> Lines:
     while path and not asked["is_device"] and not os.path.exists(at) and at != "/":
         at = os.path.dirname(at) or "/"
     if path:
-        yield from disk_facts(asked, at)
+        yield from disk_facts(at, asked["is_device"], wanted["disk"])
     if asked["look"]:
         yield from section("look", *looked_at(path))
     yield from section("end", f"{time.time():.9f}")
@@ -1744,17 +1753,20 @@ def fio_facts(known: str) -> Lines:
     yield from section("fiofile", identity)
     if identity and identity == known:
         return
-    said = lines_of(ran("fio", "--version", "--enghelp")[1]) if path else []
-    if path and not any(line[:1].isspace() for line in said):  # a wrapper that takes one alone
-        said += lines_of(ran("fio", "--enghelp")[1])
+    # A wrapper may print other lines, too. The two run side by side.
+    asked = ("--version", "--enghelp") if path else ()
+    fios = [
+        subprocess.Popen(["fio", option], stdin=NULL, stdout=PIPE, stderr=NULL) for option in asked
+    ]
+    said = [line for fio in fios for line in lines_of(os.fsdecode(fio.communicate()[0]))]
     yield from section("fio", *[line for line in said if line.startswith("fio-")][:1])
     yield from section("engines", *said)
 
 
-def disk_facts(asked: Request, at: str) -> Lines:
+def disk_facts(at: str, is_device: bool, files: Dict[str, str]) -> Lines:
     """The disk below a device or an existing directory, and who measures on it."""
-    number = number_of(at) if asked["is_device"] else ""
-    if not asked["is_device"]:
+    number = number_of(at) if is_device else ""
+    if not is_device:
         room, on = os.statvfs(at), mount_of(at)
         yield from section("directory", os.path.realpath(at))
         yield from section("statfs", f"{room.f_frsize} {room.f_blocks} {room.f_bavail}")
@@ -1769,7 +1781,7 @@ def disk_facts(asked: Request, at: str) -> Lines:
             if len(slaves(disk)) > 1:  # of several disks: it is described itself
                 break
             disk = whole_disk(slaves(disk)[0])
-        yield from section("disk", *described(disk, asked["disk"]))
+        yield from section("disk", *described(disk, files))
     looker = Turn("", "", "-", bool)
     looker.disks = claimable(disks_under(at))
     yield from section("disks", " ".join(sorted(looker.disks)))

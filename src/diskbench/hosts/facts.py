@@ -100,8 +100,8 @@ def gather_and_look(
     known = fio if time.monotonic() - since < KNOWN_FIO_S else ""
     sent = time.time()
     try:
-        place = {"path": path or "", "is_device": device, "look": look}
-        lines = ask(host, "facts", known_fio=known, **place, **_READ)
+        about = {"path": path or "", "is_device": device, "look": look, "known_fio": known}
+        lines = ask(host, "facts", about=about, read=_READ)
         why = "" if "== end" in lines else "no answer"
     except AgentError as error:
         lines, why = [], error.message

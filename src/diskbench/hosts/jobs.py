@@ -213,12 +213,16 @@ def _follow(
     if follower.is_answered:  # who removed it since is not to find it made again
         first = None
     says: list[Callable[[bytes], None]] = []
+
+    def talk(say: Callable[[bytes], None]) -> None:
+        say(payload(unit))
+        says.append(say)
+
     lines = host.stream(
         start_script(unit, follower.lines + 1, go=not asked, first=first),
-        stdin=payload(unit),
+        stdin=talk,
         timeout_s=SILENCE_S,
         root=unit.root,
-        talk=says.append,
     )
     for line in lines:
         if line.startswith(b"@ "):

@@ -10,7 +10,7 @@ import errno
 import logging
 import threading
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from diskbench.errors import ConnectionLost, DiskbenchError, HostUnavailable, Unreachable
@@ -25,7 +25,7 @@ from diskbench.hosts.shell import (
     whole_lines,
 )
 from diskbench.hosts.ssh_config import ConnectLimits
-from diskbench.ports import ByteSink, Completed, Host
+from diskbench.ports import ByteSink, Completed, Host, Stdin
 
 if TYPE_CHECKING:
     import paramiko
@@ -102,18 +102,10 @@ class SshHost:
         return completed
 
     def stream(
-        self,
-        script: str,
-        *,
-        stdin: bytes = b"",
-        timeout_s: float = 30.0,
-        root: bool = False,
-        talk: Callable[[Callable[[bytes], None]], None] | None = None,
+        self, script: str, *, stdin: Stdin = b"", timeout_s: float = 30.0, root: bool = False
     ) -> Iterator[bytes]:
         frame = Frame(script, root=root, errors=False)
-        with self._channel(frame, stdin, timeout_s, is_last=talk is None) as channel:
-            if talk is not None:
-                talk(lambda data: _send(channel, data, is_last=False))
+        with self._channel(frame, stdin, timeout_s) as channel:
             framed = frame.output(self.name)
             chunks = self._chunks(channel, framed, script, timeout_s)
             yield from whole_lines(chunks, self.name)
@@ -130,11 +122,8 @@ class SshHost:
             return self._exit(channel, framed)
 
     @contextlib.contextmanager
-    def _channel(
-        self, frame: Frame, stdin: bytes, timeout_s: float, *, is_last: bool = True
-    ) -> Iterator[paramiko.Channel]:
-        """A channel that runs a command, with the last of its input; connection errors in the block
-        become ConnectionLost."""
+    def _channel(self, frame: Frame, stdin: Stdin, timeout_s: float) -> Iterator[paramiko.Channel]:
+        """A channel that runs a command; connection errors in the block become ConnectionLost."""
         import paramiko
 
         if stdin and not self._understood:
@@ -145,11 +134,13 @@ class SshHost:
             channel = transport.open_session(timeout=min(timeout_s, 30.0))
             channel.settimeout(timeout_s)
             channel.exec_command(frame.line)
-            data = frame.before_input + stdin
-            if len(data) <= _CHUNK:
-                _send(channel, data, is_last)
+            if callable(stdin):
+                _send(channel, frame.before_input, is_last=False)
+                stdin(lambda data: _send(channel, data, is_last=False))
+            elif len(data := frame.before_input + stdin) <= _CHUNK:
+                _send(channel, data)
             else:  # beside the reader, since it may exceed the window
-                threading.Thread(target=_send, args=(channel, data, is_last), daemon=True).start()
+                threading.Thread(target=_send, args=(channel, data), daemon=True).start()
             yield channel
         except TimeoutError:
             self.close()
@@ -245,7 +236,7 @@ class SshHost:
         )
 
 
-def _send(channel: paramiko.Channel, data: bytes, is_last: bool) -> None:
+def _send(channel: paramiko.Channel, data: bytes, is_last: bool = True) -> None:
     import paramiko
 
     # A script that ends without reading its input closes the channel, which is no error. The reader

@@ -233,10 +233,12 @@ def test_nothing_is_written_to_the_files_of_a_unit_that_are_summed(inside, monke
     the disk comes back changes no file whose checksum was taken."""
     beats = threading.Thread(target=lambda: None)
     beats.start()
+    inside._interim = agent.Interim()
     list(inside._interim.feed(b"a word of fio\n"))
     monkeypatch.setattr(agent.Turn, "report", lambda _: iter(()))
     inside.finish("", beats)
     inside.tell("late")
+    inside._keep_document()
     assert Path("fio.json").read_text() == "a word of fio\n"
     sums = subprocess.run(["sha256sum", "-c", "SHA256SUMS"], capture_output=True, text=True)
     assert sums.returncode == 0, sums.stdout

@@ -8,6 +8,7 @@ after SSH is up). Its own `packages` is not used: it tries once and does not say
 
 import math
 import re
+import shlex
 import time
 from datetime import UTC, datetime
 from typing import Any
@@ -19,7 +20,7 @@ from ulid import ULID
 from diskbench.errors import InvalidValue
 from diskbench.model.base import Frozen
 from diskbench.providers.error_table import refused
-from diskbench.providers.scripts import PYTHON, script
+from diskbench.providers.scripts import script
 
 MAX_USER_DATA_BYTES = 16_384
 """EC2 takes 16 KB before encoding (EC2 User Guide, "Run commands when you launch an EC2 instance
@@ -111,6 +112,7 @@ def _config(guest: GuestSpec) -> dict[str, Any]:
         # By both Debian Policy 5.6.1 and RPM.
         if not re.fullmatch("[A-Za-z0-9][A-Za-z0-9+._-]*", package):
             raise InvalidValue(f"{package!r} is not a name of a package")
+    packages = shlex.quote(" ".join(guest.packages))
     limit = f"limit={math.ceil(guest.uptime_limit_s)}\n"
     deadman = script("quiet.sh") + _moment(guest.expires_at) + limit + script("deadman.sh")
     root = guest.user == "root"
@@ -133,7 +135,7 @@ def _config(guest: GuestSpec) -> dict[str, Any]:
             # Only once: at later boots the timer exists, and may have been moved.
             _once("diskbench-deadman", deadman),
         ],
-        "runcmd": [["sh", "-c", f'{PYTHON} "$0" "$@"', script("prepare.py"), *guest.packages]],
+        "runcmd": [["sh", "-c", f"packages={packages}\n" + script("prepare.sh")]],
     }
 
 

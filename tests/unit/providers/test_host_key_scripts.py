@@ -15,7 +15,10 @@ IMAGES_OWN = "[Daemons]\naccounts_daemon = true\n\n[InstanceSetup]\nset_host_key
 AZURES = "/etc/waagent.conf"
 DEBIANS = "Provisioning.Agent=cloud-init\nProvisioning.SshHostKeyPairType=auto\nLogs.Verbose=n\n"
 WANTED = "Provisioning.SshHostKeyPairType=ed25519\n"
-SCRIPTS = {GOOGLES: "gce_host_key.sh", AZURES: "azure_host_key.sh"}
+SCRIPTS = {
+    GOOGLES: "cloud=google\n" + script("host_key.sh"),
+    AZURES: "cloud=azure\n" + script("host_key.sh"),
+}
 
 
 @pytest.mark.parametrize(
@@ -38,7 +41,7 @@ def test_the_agent_is_told_to_leave_the_host_key_alone(
 ) -> None:
     """By a script that may run twice."""
     (tmp_path / "before").write_text(before or "")
-    (tmp_path / "script").write_text(script(SCRIPTS[file]))
+    (tmp_path / "script").write_text(SCRIPTS[file])
     place = f"cp before {file}" if before is not None else ":"
     shown = f"if [ -e {file} ]; then cat {file}; fi"
     around = f"mount -t tmpfs none {Path(file).parent}"
@@ -49,11 +52,10 @@ def test_the_agent_is_told_to_leave_the_host_key_alone(
     assert done.stdout == after
 
 
-@pytest.mark.parametrize("name", SCRIPTS.values())
-def test_it_is_sound_shell(name: str) -> None:
+def test_it_is_sound_shell() -> None:
     done = subprocess.run(
         ["shellcheck", "--shell=sh", "-"],
-        input=script(name), capture_output=True, text=True, check=False,
+        input=SCRIPTS[AZURES], capture_output=True, text=True, check=False,
     )  # fmt: skip
     assert done.stdout == ""
 
@@ -62,7 +64,7 @@ def test_it_goes_before_everything_else_and_once_only() -> None:
     guest = GuestSpec(
         hostname="box", user="ubuntu", host_key_private=SecretStr("key\n"),
         host_key_public="ssh-ed25519 AAAA", authorized_key="ssh-ed25519 BBBB",
-        expires_at=1_795_272_000, first=script("gce_host_key.sh"),
+        expires_at=1_795_272_000, first=SCRIPTS[GOOGLES],
     )  # fmt: skip
     first, second = yaml.safe_load(user_data(guest))["bootcmd"]
     assert first[:3] == ["cloud-init-per", "instance", "diskbench-first"]

@@ -23,7 +23,7 @@ from diskbench.providers.guest import (
     GuestDisk,
     await_prepared,
     disks,
-    said_of_disks,
+    said_of_guest,
 )
 from diskbench.providers.skeleton.handover import acquired, differs, reached, refuse
 from diskbench.providers.skeleton.offer import provisioned
@@ -99,7 +99,7 @@ def _find_disks(
     )
     # A temporary disk that the first boot formatted, and cloud-init mounts, itself or its first
     # partition, is measured through a file on its file system.
-    mounted = said_of_disks(guest, "mounted", guest_disks[0].number).text.strip()
+    mounted = said_of_guest(guest, "mounted", guest_disks[0].number).text.strip()
     return guest_disks, mounted or None, []
 
 

@@ -166,7 +166,7 @@ def machine(order: AzureOrder, zone: str | None) -> Part:
         "id": order.path("Microsoft.Network/networkInterfaces", "interface"),
         "properties": {"primary": True, "deleteOption": "Delete"},
     }
-    guest = user_data(order.guest(USER, first=script("azure_host_key.sh")))
+    guest = user_data(order.guest(USER, first="cloud=azure\n" + script("host_key.sh")))
     key = {"path": f"/home/{USER}/.ssh/authorized_keys", "keyData": order.keys.user_public}
     properties: Request = {
         "hardwareProfile": {"vmSize": details.machine.size},

@@ -1,9 +1,6 @@
-"""Scripts that run in guests, as package data: Python, and POSIX sh for what goes before it."""
+"""Scripts that run in guests, as package data: POSIX sh, and Python for what a guest is asked."""
 
 from importlib import resources
-
-PYTHON = 'exec "$(command -v python3 || echo /usr/libexec/platform-python)" -I -S -c'
-"""The shell's words that run a text with the Python that a guest has: cloud-init needs one, too."""
 
 
 def script(name: str) -> str:

@@ -112,6 +112,6 @@ def ready() -> str:
 
 if __name__ == "__main__":
     asked, *given = sys.argv[1:]
-    answers = {"now": now, "before": before, "mounted": mounted, "ready": ready}
-    answer = answers[asked](*given)
+    alone, of_word = {"now": now, "ready": ready}, {"before": before, "mounted": mounted}
+    answer = alone[asked]() if asked in alone else of_word[asked](*given)
     sys.stdout.buffer.write(os.fsencode(answer))

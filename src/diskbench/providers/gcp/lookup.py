@@ -148,7 +148,6 @@ def region_of(spec: RentSpec, project: Item) -> str:
 
 
 def _zones(compute: Compute, region: str) -> tuple[str, ...]:
-    """The zones of the region."""
     region_info = compute.found("regions", {"region": region})
     if region_info is None:
         known = [str(item["name"]) for item in compute.listed("regions")]

@@ -324,9 +324,7 @@ def with_controller(machine: AzureMachine, image: AzureImage) -> AzureMachine:
     both = shared(machine, image)
     if not both:
         shown, driven = _named(machine.controllers), _named(image.controllers)
-        raise refused(
-            "no driver for the disks", machine=machine, image=image, shown=shown, driven=driven
-        )
+        raise refused("no driver", machine=machine, image=image, shown=shown, driven=driven)
     interface: Interface = "scsi" if "scsi" in both else "nvme"
     settable = image.generation == "V2" or machine.controllers == ("nvme",)
     return machine.model_copy(

@@ -15,14 +15,7 @@ from diskbench.errors import ConnectionLost, MeasurementFailed
 from diskbench.fio.samples import LiveTotals, parse_live, tick
 from diskbench.hosts.calls import GONE, is_kept
 from diskbench.hosts.shell import whole
-from diskbench.hosts.unit import (
-    NOT_STARTED,
-    Unit,
-    UnitExit,
-    payload,
-    start_script,
-    stop_script,
-)
+from diskbench.hosts.unit import NOT_STARTED, Unit, UnitExit, payload, start_script, stop_script
 from diskbench.model.result import Tick
 from diskbench.ports import Host
 

@@ -43,6 +43,11 @@ class Completed:
         return self.stdout.decode(errors="replace").replace("\0", UNKNOWN)
 
 
+Stdin = bytes | Callable[[Callable[[bytes], None]], None]
+"""The standard input of a script, or who is given what writes to it as long as the script runs;
+where the connection broke that does nothing."""
+
+
 class Host(Protocol):
     """A machine on which commands run.
 
@@ -73,7 +78,7 @@ class Host(Protocol):
         ...
 
     def stream(
-        self, script: str, *, stdin: bytes = b"", timeout_s: float = 30.0, root: bool = False
+        self, script: str, *, stdin: Stdin = b"", timeout_s: float = 30.0, root: bool = False
     ) -> Iterator[bytes]:
         """Yield the standard output of `script` line by line as it comes, without line ends.
 

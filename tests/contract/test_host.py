@@ -49,6 +49,20 @@ def test_a_stream_takes_standard_input_and_yields_lines_also_a_last_one_without_
     assert list(host.stream("cat", stdin=b"x\ny\n")) == [b"x", b"y"]
 
 
+def test_a_script_is_written_to_while_it_runs(host):
+    says = []
+
+    def talk(say):
+        say(b"one\n")
+        says.append(say)
+
+    lines = host.stream("read -r a; echo $a; read -r b; echo $b", stdin=talk)
+    assert next(lines) == b"one"
+    says[0](b"two\n")
+    assert list(lines) == [b"two"]
+    says[0](b"nobody reads\n")
+
+
 def test_a_silent_stream_is_given_up_and_one_may_be_left_in_the_middle(host):
     host.connect()
     lines = host.stream("echo one; sleep 30", timeout_s=5)  # the first line, too, must come in it

@@ -17,8 +17,8 @@ from diskbench.hosts.ssh import SshHost
 from diskbench.hosts.ssh_config import ConnectLimits
 from diskbench.model.rental import SshAccess
 from diskbench.providers.cloud_init import GuestSpec, user_data
+from diskbench.providers.guest import said_of_guest
 from diskbench.providers.keys import LeaseKeys, lease_keys, write_access
-from diskbench.providers.scripts import script
 
 USER = "debian"
 """The image's default user."""
@@ -138,5 +138,5 @@ def wait_until_ready(guest: Guest, boot_s: float = BOOT_S) -> None:
         | (lambda _: guest.machine.process.poll() is not None),
         retry_error_callback=lambda state: f"gave up after {state.seconds_since_start:.0f} s",
     )
-    said = patience(lambda: guest.host.run(script("ready.sh")).text.strip())
+    said = patience(lambda: said_of_guest(guest.host, "ready").text)
     assert said == "ready", f"{said}; its console:\n{guest.machine.console[-3000:]}"

@@ -6,7 +6,7 @@ output is lost, cut or damaged by the faults, one fault for each call, in order.
 from collections import deque
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
-from typing import Literal
+from typing import Any, Literal
 
 from diskbench.errors import ConnectionLost, HostUnavailable
 from diskbench.hosts.local import LocalHost
@@ -58,11 +58,9 @@ class FakeHost:
             return done
         return Completed(done.exit, b"".join(self._faulty([done.stdout], fault)), done.stderr)
 
-    def stream(
-        self, script: str, *, stdin: bytes = b"", timeout_s: float = 30.0, root: bool = False
-    ) -> Iterator[bytes]:
+    def stream(self, script: str, **how: Any) -> Iterator[bytes]:
         fault = self._begin(script)
-        lines = self._here.stream(script, stdin=stdin, timeout_s=timeout_s, root=root)
+        lines = self._here.stream(script, **how)
         passed = 0
         for line in lines:
             passed += len(line) + 1

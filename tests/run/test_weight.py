@@ -84,11 +84,11 @@ runtime=1s
 """
 MOST_PROCESSES = 62
 """How many processes and threads a run of one second may start, on a machine so busy that many
-seconds pass. They are 44: 21 of sshd and the frames of commands, 14 of fio, which is asked, tried
+seconds pass. They are 41: 18 of sshd and the frames of commands, 14 of fio, which is asked, tried
 without a disk and run; before 2026-11-28, when shell ran on the host, about 117."""
-COMMANDS = 6
-"""Facts and directory; fio's parser; directories and start, which is followed; the permission to
-start fio; files; cleanup."""
+COMMANDS = 5
+"""Facts and directory; fio's parser; directories and start, which is followed, and through which
+fio is permitted; files; cleanup."""
 
 
 def test_a_run_starts_few_processes_on_its_host(user, target, tmp_path):

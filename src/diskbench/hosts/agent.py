@@ -13,7 +13,7 @@ live.tsv    what is followed: figures of fio, "# STAGE" as a sign of life each s
             where it asks whether fio may start, "~ WORDS" while another trial has the disk
 alive       FIFO that the unit alone holds open to write: it ends with the unit, however that dies
 stop        the unit is to end: written before anything else (unit.py)
-.go         FIFO: the uptime (s) of a request that was granted (unit.py)
+.go         FIFO: the uptime (s) of a request that was granted (`follow`)
 exit        the last line, written last: "EXIT STOPPED STARTED ENDED KEY=VALUE... REASON"
 
 Only the disks that a request names are written to. Each is opened with O_EXCL, checked by that
@@ -389,21 +389,10 @@ def identities(number: str) -> List[str]:
     return own_identities(number) + [known[name] for name in names if known.get(name)]
 
 
-_FACTS = (
-    "sectors=size ro=ro removable=removable model=device/model vendor=device/vendor "
-    "firmware=device/firmware_rev serial=serial device_serial=device/serial wwid=wwid "
-    "device_wwid=device/wwid"
-)
-_QUEUE = (
-    "rotational scheduler nr_requests max_sectors_kb read_ahead_kb logical_block_size "
-    "physical_block_size write_cache discard_max_bytes"
-)
-
-
-def described(number: str, fully: bool = True) -> Lines:
-    """KEY=VALUE lines of a device: its name, identities and backing; fully, all that is read of a
-    disk, values as the kernel has them."""
-    place, mapped, known = os.path.realpath(sysfs(number)), backing(number), udev(number)
+def described(number: str, files: Dict[str, str]) -> Lines:
+    """KEY=VALUE lines of a device: its name, identities and backing, and what `files` in sysfs, by
+    their keys, hold or (directories) are called."""
+    place, mapped = os.path.realpath(sysfs(number)), backing(number)
     yield "name=" + os.path.basename(place).replace("!", "/")
     yield "number=" + number
     if backing_file(number):
@@ -412,16 +401,13 @@ def described(number: str, fully: bool = True) -> Lines:
         yield "backing_inode=" + mapped[1]
         yield "backing=" + " ".join(map(str, mapped))
     yield from ("identity=" + value for value in identities(number))
-    if not fully:
-        return
-    files = _FACTS.split() + [f"queue_{name}=queue/{name}" for name in _QUEUE.split()]
-    for key, _, file in (one.partition("=") for one in files):
-        yield f"{key}={first_line(sysfs(number, file))}"
-    for key, link in (("driver", "device/driver"), ("parent_driver", "device/device/driver")):
-        yield f"{key}={os.path.basename(os.path.realpath(sysfs(number, link)))}"
-    yield "path=" + place
-    keys = filter(known.get, ("ID_BUS", "ID_MODEL", "ID_WWN"))
-    yield from (f"udev_{key[3:].lower()}={known[key]}" for key in keys)
+    for key, file in files.items():
+        at = os.path.realpath(sysfs(number, file))
+        yield f"{key}={os.path.basename(at) if os.path.isdir(at) else first_line(at)}"
+    if files:
+        yield "path=" + place
+        keys = ("ID_BUS", "ID_MODEL", "ID_WWN")
+        yield from (f"udev_{key[3:].lower()}={udev(number).get(key, '')}" for key in keys)
 
 
 # --- Which physical disks lie under a path: what is claimed for it
@@ -1683,15 +1669,6 @@ def is_own_directory(path: str) -> bool:
 # --- Requests: each function gives the lines of its answer
 
 _OUT = threading.Lock()
-_CPU = "processor|model name|CPU implementer|CPU part|vendor_id|cpu|machine|Hardware"
-_DMI = (
-    "sys_vendor product_name product_version chassis_asset_tag bios_vendor board_vendor "
-    "board_asset_tag"
-)
-_TOOLS = (
-    "fio awk tar sha256sum setsid mkfifo gzip fincore blkid wipefs lsblk losetup mkfs.ext4 "
-    "mkfs.xfs systemd-run sudo"
-)
 
 
 def say(line: str) -> None:
@@ -1729,34 +1706,30 @@ def section(title: str, *lines: str) -> Lines:
 
 def facts(asked: Request) -> Lines:
     """All facts of the machine and of the disk under `path` (a directory, which may not exist yet,
-    with `is_device` a block device); with `look` whether the directory can be measured in.
-    `known_fio` is the identity of the fio whose version and engines the caller knows."""
+    with `is_device` a block device); with `look` whether the directory can be measured in. Of
+    `read` `files` and `values` are what is read of the machine, `disk` of the disk, and `tools` is
+    what is looked for. `known_fio` is the identity of the fio whose version and engines the caller
+    knows."""
+    asked, wanted = asked["about"], asked["read"]
     path, system = str(asked["path"]), os.uname()
     yield from section("clock", f"{time.time():.9f}")
     yield from section("id", str(os.getuid()), name_of(os.getuid(), ""), system.nodename)
     can_sudo = os.getuid() == 0 or ran("sudo", "-n", "true")[0] == 0
     yield from section("sudo", "yes" if can_sudo else "no")
     yield from section("uname", system.release, system.machine)
-    yield from section("os", *lines_of(read("/etc/os-release") or read("/usr/lib/os-release")))
-    cpuinfo = read(PROC + "/cpuinfo")
-    yield from section("cpuinfo", *re.findall(rf"^(?:{_CPU})\s*:.*$", cpuinfo, re.MULTILINE))
-    if re.search(r"^flags\s*:.* hypervisor", cpuinfo, re.MULTILINE):
-        yield "hypervisor : yes"
-    for title, file in (
-        ("meminfo", PROC + "/meminfo"), ("loadavg", PROC + "/loadavg"),
-        ("hypervisor", SYS + "/hypervisor/type"), ("cgroup", SYS + "/fs/cgroup/memory.max"),
-        ("cgroup", SYS + "/fs/cgroup/cpu.max"), ("boot", PROC + "/sys/kernel/random/boot_id"),
-        ("cloudinit", RUN + "/cloud-init/instance-data.json"),
-    ):  # fmt: skip
-        yield from section(title, *lines_of(read(file)))
+    processors = read(PROC + "/cpuinfo").strip().split("\n\n")  # the last may be of the machine
+    told = dict.fromkeys((processors[0], processors[-1]))
+    yield from section("cpuinfo", *(line for one in told for line in lines_of(one)))
+    for title, files in wanted["files"].items():
+        yield from section(title, *(line for file in files for line in lines_of(read(file))))
+    for title, files in wanted["values"].items():
+        there = filter(os.path.exists, files)
+        yield from section(title, *(f"{os.path.basename(one)}={first_line(one)}" for one in there))
     yield from section("online", str(os.sysconf("SC_NPROCESSORS_ONLN")))
-    dmi = {name: f"{SYS}/class/dmi/id/{name}" for name in _DMI.split()}
-    there = [name for name in dmi if os.path.exists(dmi[name])]
-    yield from section("dmi", *(f"{name}={first_line(dmi[name])}" for name in there))
     if program("systemd-detect-virt"):
         yield from section("virt", ran("systemd-detect-virt")[1])
     yield from section("systemd", *["yes"] * os.path.isdir(RUN + "/systemd/system"))
-    yield from section("tools", *filter(program, _TOOLS.split()))
+    yield from section("tools", *filter(program, wanted["tools"]))
     machine = f"diskbench\n{first_line('/etc/machine-id')}\n"
     if machine != "diskbench\n\n":  # hashed, as machine-id(5) requires where it is shown to others
         yield from section("machine", hashlib.sha256(machine.encode()).hexdigest())
@@ -1765,7 +1738,7 @@ def facts(asked: Request) -> Lines:
     while path and not asked["is_device"] and not os.path.exists(at) and at != "/":
         at = os.path.dirname(at) or "/"
     if path:
-        yield from disk_facts(at, asked["is_device"])
+        yield from disk_facts(at, asked["is_device"], wanted["disk"])
     if asked["look"]:
         yield from section("look", *looked_at(path))
     yield from section("end", f"{time.time():.9f}")
@@ -1790,7 +1763,7 @@ def fio_facts(known: str) -> Lines:
     yield from section("engines", *said)
 
 
-def disk_facts(at: str, is_device: bool) -> Lines:
+def disk_facts(at: str, is_device: bool, files: Dict[str, str]) -> Lines:
     """The disk below a device or an existing directory, and who measures on it."""
     number = number_of(at) if is_device else ""
     if not is_device:
@@ -1808,7 +1781,7 @@ def disk_facts(at: str, is_device: bool) -> Lines:
             if len(slaves(disk)) > 1:  # of several disks: it is described itself
                 break
             disk = whole_disk(slaves(disk)[0])
-        yield from section("disk", *described(disk))
+        yield from section("disk", *described(disk, files))
     looker = Turn("", "", "-", bool)
     looker.disks = claimable(disks_under(at))
     yield from section("disks", " ".join(sorted(looker.disks)))
@@ -1862,7 +1835,7 @@ def leading(path: str) -> List[str]:
 
 def devices(asked: Request) -> Lines:
     """Every block device and every reason not to write to it: all facts of the one at `only`, of
-    all disks where that is empty. Nothing is written."""
+    all disks where that is empty; `disk` is what is read of it. Nothing is written."""
     only = str(asked["only"])
     wanted = number_of(only) if only else ""
     found, in_swap, points = mounts("self", "1"), swaps(), ("/", "/boot", "/boot/efi", "/usr")
@@ -1879,7 +1852,8 @@ def devices(asked: Request) -> Lines:
         if not number or re.match("z?ram", entry) or unused:
             continue
         is_part = os.path.exists(sysfs(number, "partition"))
-        yield from section("device", *described(number, number == wanted or not only))
+        files = asked["disk"] if number == wanted or not only else {}
+        yield from section("device", *described(number, files))
         yield from [f"partition_of={whole_disk(number)}"] if is_part else []
         yield from (f"partition={part} {name}" for part, name in partitions_of(number))
         yield from (f"holder={name}" for name in holders(number))
@@ -1980,17 +1954,19 @@ def put(path: str, text: Union[str, bytes]) -> None:
 
 
 def start(asked: Request) -> Lines:
-    """Start a unit unless it was started, with its files from standard input; give its lines from
-    number `from` on, and its last one. With `go` fio may start if the unit has asked by now. With
-    `first` the trial's directories are made before."""
+    """Start a unit unless it was started, with its files from the first line of standard input;
+    give its lines from number `from` on, and its last one. With `go` fio may start if the unit has
+    asked by now; each further line of standard input grants a request, by its uptime. With `first`
+    the trial's directories are made before."""
     state, directory = asked["state"], asked["dir"]
     if asked["first"]:
         yield from directories(asked["first"])
     if not os.path.isdir(state):
         raise Failed(state + " is gone")  # the trial was removed: it must not start again
     was_there = os.path.exists(directory + "/pid")
+    files: Dict[str, str] = json.loads(os.fsdecode(sys.stdin.buffer.readline()) or "{}")
     if not was_there:
-        yield from begin(asked, state, directory)
+        yield from begin(asked, state, directory, files)
     yield from follow(asked, directory, was_there)
 
 
@@ -1999,12 +1975,12 @@ def keeps_program(state: str) -> bool:
     return os.fsencode(read(f"{state}/.agent-{sys.hexversion:x}")) == CODE
 
 
-def begin(asked: Request, state: str, directory: str) -> Lines:
+def begin(asked: Request, state: str, directory: str, files: Dict[str, str]) -> Lines:
     """Write the unit's files, launch it, and wait until it lives, with signs of life until it gives
     its own. Raises Failed."""
     make_own(os.path.dirname(directory))
     make_own(directory)
-    for name, text in from_input().items():
+    for name, text in files.items():
         put(f"{directory}/{name}", text)
     if not keeps_program(state):
         put(f"{state}/.agent-{sys.hexversion:x}", CODE)
@@ -2031,12 +2007,6 @@ def begin(asked: Request, state: str, directory: str) -> Lines:
             raise Failed(no_room(directory) or f"it did not begin: {why}")
         open(directory + "/stop", "a").close()  # for one that begins yet
         raise Failed(f"it did not begin within {asked['begin_limit']} s; {why}")
-
-
-def from_input() -> Dict[str, str]:
-    """The files that standard input brings, by name."""
-    files: Dict[str, str] = json.loads(os.fsdecode(sys.stdin.buffer.read()))
-    return files
 
 
 def launch(state: str, directory: str, name: str, ready: str) -> None:
@@ -2092,9 +2062,14 @@ def follow(asked: Request, directory: str, was_there: bool) -> Lines:
     with open("live.tsv", "rb") as live:
         for _ in range(first - 1):
             live.readline()
-        pending, has_ended = b"", False
+        pending, has_ended, listens = b"", False, [fifo, 0]
         while not has_ended:
-            select.select([fifo], [], [], 0.25)
+            if 0 in select.select(listens, [], [], 0.25)[0]:
+                grants = os.read(0, 4096)
+                if not grants:
+                    listens.remove(0)
+                elif not os.path.exists("stop"):
+                    tell_fifo(".go", grants)
             with contextlib.suppress(BlockingIOError):
                 has_ended = os.read(fifo, 65536) == b""
             *lines, pending = (pending + live.read()).split(b"\n")
@@ -2114,7 +2089,7 @@ def parse(_: Request) -> Lines:
     fio's words."""
     import tempfile
 
-    jobs = from_input()
+    jobs: Dict[str, str] = json.loads(os.fsdecode(sys.stdin.buffer.readline()))
     with tempfile.TemporaryDirectory() as directory:
         os.chdir(directory)
         for name, text in jobs.items():

@@ -98,8 +98,9 @@ def request(do: str, *, kept_in: str = "", **given: object) -> str:
 
 
 def files(texts: Mapping[str, str]) -> bytes:
-    """Files by their names, as the standard input of a request; names of files may be any bytes."""
-    return json.dumps(texts, ensure_ascii=False).encode(errors="surrogateescape")
+    """Files by their names, as the first line of the standard input of a request; names of files
+    may be any bytes."""
+    return json.dumps(texts, ensure_ascii=False).encode(errors="surrogateescape") + b"\n"
 
 
 def ask(

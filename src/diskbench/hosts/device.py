@@ -11,28 +11,12 @@ from collections.abc import Iterable, Sequence
 
 from diskbench.errors import AgentError, HostUnavailable, TargetRefused
 from diskbench.hosts.calls import ask
-from diskbench.hosts.disks import DeviceState, Inspection, parse_inspection
+from diskbench.hosts.disks import NAMES, DeviceState, Inspection, parse_inspection
 from diskbench.model.base import Frozen
 from diskbench.ports import Host
 from diskbench.units import format_bytes
 
 _LOG = logging.getLogger(__name__)
-_KINDS = {  # libblkid's names of what is more than a filesystem
-    "LVM2_member": "belongs to LVM (a physical volume)",
-    "LVM1_member": "belongs to LVM (a physical volume)",
-    "linux_raid_member": "belongs to a software RAID (MD)",
-    "isw_raid_member": "belongs to a firmware RAID",
-    "ddf_raid_member": "belongs to a firmware RAID",
-    "zfs_member": "belongs to a ZFS pool",
-    "bcache": "belongs to bcache",
-    "bcachefs": "holds a bcachefs filesystem",
-    "crypto_LUKS": "is encrypted (LUKS)",
-    "swap": "holds swap space",
-    "ceph_bluestore": "belongs to Ceph",
-    "drbd": "belongs to DRBD",
-    "VMFS_volume_member": "belongs to VMFS",
-    "BitLocker": "is encrypted (BitLocker)",
-}
 LOOKS = 4
 """How often a device is inspected whose only fault is that a process holds it open; our choice."""
 PAUSE_S = 0.3
@@ -132,7 +116,7 @@ def _content(state: DeviceState) -> list[str]:
     elif state.partitions:
         contents.append(f"has partitions ({', '.join(state.partitions)})")
     data = [s for s in state.signatures if s not in _TABLES]
-    contents += [_KINDS.get(s, f"holds data (signature: {s})") for s in data]
+    contents += [NAMES["signatures"].get(s, f"holds data (signature: {s})") for s in data]
     contents += [
         f"holds a copy of a superblock of {copy}, from which its data can be recovered"
         for copy in state.copies
@@ -191,7 +175,8 @@ def inspect(host: Host, path: str | None) -> Inspection:
     HostUnavailable where there is no root or the answer is incomplete.
     """
     try:
-        inspection = parse_inspection("\n".join(ask(host, "devices", root=True, only=path or "")))
+        lines = ask(host, "devices", root=True, only=path or "", disk=NAMES["read"]["disk"])
+        inspection = parse_inspection("\n".join(lines))
         if inspection.complete:
             return inspection
         why = "no answer"

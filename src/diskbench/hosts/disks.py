@@ -9,7 +9,10 @@ from diskbench.limits import COUNTER
 from diskbench.model.base import Frozen
 from diskbench.model.facts import DiskFacts, MountFacts
 from diskbench.units import format_bytes
+from diskbench.yaml_lines import packaged
 
+NAMES = packaged("diskbench.hosts", "names.yaml")
+"""What hosts call things, and what a host is to read."""
 SECTOR_BYTES = 512
 """sysfs counts in sectors of 512 bytes whatever the device's own are (Documentation/ABI block)."""
 
@@ -61,28 +64,10 @@ def disk_facts(lines: list[str]) -> DiskFacts | None:
     )
 
 
-_TRANSPORTS = {
-    r"^loop": "loop",
-    r"^nvme": "nvme",
-    r"^xvd": "xen",
-    r"^vd": "virtio",
-    r"^mmcblk": "mmc",
-    r"^(md|dm-)": "stacked",
-    r"^(zram|ram)": "memory",
-    r"^(nbd|rbd)": "network",
-    r" .*/virtio\d+/host": "virtio-scsi",
-    r" .*(/VMBUS:|/vmbus)": "hyperv",
-    r" .*/usb\d+/": "usb",
-    r" .*/ata\d+/": "ata",
-    r" .*/session\d+/target": "iscsi",
-    r" .*/host\d+/": "scsi",
-}
-"""By the name of a disk, a blank, and its place in sysfs: how it is attached."""
-
-
 def transport(name: str, sysfs: str, bus: str | None) -> str | None:
     """How the disk is attached, from its name and its place in sysfs."""
-    known = (kind for what, kind in _TRANSPORTS.items() if re.search(what, f"{name} {sysfs}"))
+    place = f"{name} {sysfs}"
+    known = (str(kind) for what, kind in NAMES["transports"].items() if re.search(what, place))
     return next(known, bus or None)
 
 

@@ -14,22 +14,12 @@ from typing import Any
 
 from diskbench.errors import AgentError, HostUnavailable
 from diskbench.hosts.calls import ask
-from diskbench.hosts.disks import disk_facts, is_network, key_values, mount_facts
+from diskbench.hosts.disks import NAMES, disk_facts, is_network, key_values, mount_facts
 from diskbench.hosts.shell import whole
 from diskbench.model.facts import CloudFacts, CpuFacts, HostFacts
 from diskbench.plugin import GuestIdentity
 from diskbench.plugins import known_plugin, plugins
 from diskbench.ports import Host
-
-_ARM_PARTS = {  # MIDR part numbers of the clouds' Arm processors: arch/arm64/include/asm/cputype.h
-    "0xd08": "Cortex-A72",
-    "0xd0c": "Neoverse-N1",
-    "0xd40": "Neoverse-V1",
-    "0xd49": "Neoverse-N2",
-    "0xd4f": "Neoverse-V2",
-    "0xac3": "Ampere-1",
-}
-
 
 _MACHINE_ID_DIGITS = 32
 """Digits that are kept of the hash of a machine's id, as many as the id has."""
@@ -38,8 +28,6 @@ KNOWN_FIO_S = 600.0
 another fio one day without a change of its own."""
 _MOST_KIB, _MOST_CPUS = 2**50, 2**20
 """Larger figures of memory (KiB) and processors are invalid, and count as unknown."""
-
-
 _FIOS: dict[str, tuple[float, str, str]] = {}
 """By host, when its fio was asked, what identifies that, and the sections with its version and
 engines. A start of fio costs more than all other facts together. A fio is known by its host and its
@@ -77,7 +65,8 @@ def gather_and_look(
     known = fio if time.monotonic() - since < KNOWN_FIO_S else ""
     sent = time.time()
     try:
-        lines = ask(host, "facts", path=path or "", is_device=device, look=look, known_fio=known)
+        about = {"path": path or "", "is_device": device, "look": look, "known_fio": known}
+        lines = ask(host, "facts", about=about, read=NAMES["read"])
         why = "" if "== end" in lines else "no answer"
     except AgentError as error:
         lines, why = [], error.message
@@ -116,7 +105,9 @@ def parse_facts(
     engines = (line for line in by_section.get("engines", []) if line[:1].isspace())
     # The hypervisor's name where systemd-detect-virt says nothing, else only that there is one.
     virtual = _first(by_section, "virt") or _first(by_section, "hypervisor")
-    if not virtual and _colon_values(cpuinfo, "hypervisor"):
+    if not virtual and any(
+        "hypervisor" in flags.split() for flags in _colon_values(cpuinfo, "flags")
+    ):
         virtual = "unknown hypervisor"
     load = _first(by_section, "loadavg").split()
     online = whole(_first(by_section, "online"), _MOST_CPUS)
@@ -150,14 +141,6 @@ def parse_facts(
     )
 
 
-_LAYERS = {
-    "CRYPT": "dm-crypt",
-    "LVM": "LVM volume",
-    "mpath": "multipath",
-    "VDO": "VDO volume",
-    "linear": "linear RAID",
-}
-"""What device mapper and MD call a layer → how people do."""
 _RAID_LEVEL = re.compile(r"raid(\d+)")
 
 
@@ -166,7 +149,7 @@ def layer_words(line: str) -> str:
     md0`; of a kind that is not known its name alone."""
     kind, _, name = line.strip().partition(" ")
     level = _RAID_LEVEL.fullmatch(kind)
-    words = f"RAID {level[1]}" if level else _LAYERS.get(kind, kind.strip("-"))
+    words = f"RAID {level[1]}" if level else NAMES["layers"].get(kind, kind.strip("-"))
     return f"{words} {name}".strip()
 
 
@@ -201,7 +184,7 @@ def _cpu_model(cpuinfo: list[str]) -> str:
         if named := _colon_values(cpuinfo, name):
             return named[0]
     part = _colon_values(cpuinfo, "CPU part")
-    return _ARM_PARTS.get(part[0].lower(), f"Arm part {part[0]}") if part else ""
+    return str(NAMES["arm_parts"].get(part[0].lower(), f"Arm part {part[0]}")) if part else ""
 
 
 def _clock_offset(
@@ -239,15 +222,6 @@ def _extra(by_section: dict[str, list[str]]) -> dict[str, object]:
     return {key: value for key, value in extra.items() if value}
 
 
-_OTHERS = {
-    "DigitalOcean": "digitalocean",
-    "Hetzner": "hetzner",
-    "OpenStack": "openstack",
-    "Alibaba": "alibaba",
-}
-"""Firmware strings of clouds for which there is no provider here, and the names of the clouds."""
-
-
 def cloud_facts(by_section: dict[str, list[str]]) -> CloudFacts:
     """Vendor and product from firmware; instance type, zone and id where cloud-init has them.
 
@@ -275,7 +249,8 @@ def cloud_vendor(dmi: Mapping[str, str]) -> str | None:
         if plugin.guest is not None and _is_named(plugin.guest, dmi):
             return plugin.name
     strings = dmi.get("sys_vendor", ""), dmi.get("product_name", "")
-    others = (name for word, name in _OTHERS.items() if any(word in text for text in strings))
+    brands = NAMES["other_clouds"]
+    others = (str(brands[word]) for word in brands if any(word in text for text in strings))
     is_oracle = "OracleCloud" in dmi.get("chassis_asset_tag", "")
     return next(others, "oracle" if is_oracle else None)
 

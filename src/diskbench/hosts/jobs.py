@@ -15,15 +15,7 @@ from diskbench.errors import ConnectionLost, MeasurementFailed
 from diskbench.fio.samples import LiveTotals, parse_live, tick
 from diskbench.hosts.calls import GONE, is_kept
 from diskbench.hosts.shell import whole
-from diskbench.hosts.unit import (
-    NOT_STARTED,
-    Unit,
-    UnitExit,
-    go_script,
-    payload,
-    start_script,
-    stop_script,
-)
+from diskbench.hosts.unit import NOT_STARTED, Unit, UnitExit, payload, start_script, stop_script
 from diskbench.model.result import Tick
 from diskbench.ports import Host
 
@@ -213,9 +205,15 @@ def _follow(
         return None
     if follower.is_answered:  # who removed it since is not to find it made again
         first = None
+    says: list[Callable[[bytes], None]] = []
+
+    def talk(say: Callable[[bytes], None]) -> None:
+        say(payload(unit))
+        says.append(say)
+
     lines = host.stream(
         start_script(unit, follower.lines + 1, go=not asked, first=first),
-        stdin=payload(unit),
+        stdin=talk,
         timeout_s=SILENCE_S,
         root=unit.root,
     )
@@ -233,7 +231,7 @@ def _follow(
                 return None
         if follower.asked is not None:
             if not asked:
-                host.run(go_script(unit, follower.asked), root=unit.root)
+                says[-1](b"%d\n" % follower.asked)
                 follower.answered = follower.asked
             follower.asked = None
     raise ConnectionLost(f"{host.name} ended the connection before the step ended")

@@ -11,7 +11,7 @@ from collections.abc import Iterator
 
 from diskbench.errors import ConnectionLost
 from diskbench.hosts.shell import OutputLimit, argv, root_refused, whole_lines
-from diskbench.ports import ByteSink, Completed
+from diskbench.ports import ByteSink, Completed, Stdin
 
 _CHUNK = 65536
 
@@ -49,12 +49,14 @@ class LocalHost:
         return done
 
     def stream(
-        self, script: str, *, stdin: bytes = b"", timeout_s: float = 30.0, root: bool = False
+        self, script: str, *, stdin: Stdin = b"", timeout_s: float = 30.0, root: bool = False
     ) -> Iterator[bytes]:
         with (
             _readable(stdin) as read_end,
             _child(script, root=root, stdin=read_end, stderr=subprocess.DEVNULL) as process,
         ):
+            if callable(stdin):
+                stdin(lambda data: _write(process, data))
             yield from whole_lines((data for _, data in _chunks(process, timeout_s)), self.name)
 
     def fetch(
@@ -94,8 +96,12 @@ def _child(
 
 
 @contextlib.contextmanager
-def _readable(data: bytes) -> Iterator[int]:
-    """A file descriptor from which `data` is read; a file, so that no writer can block."""
+def _readable(data: Stdin) -> Iterator[int]:
+    """A file descriptor from which `data` is read; a file, so that no writer can block. A pipe for
+    what is written as it goes."""
+    if callable(data):
+        yield subprocess.PIPE
+        return
     with tempfile.TemporaryFile() as file:
         file.write(data)
         file.seek(0)
@@ -120,6 +126,13 @@ def _chunks(
                     yield key.fileobj is process.stdout, chunk
                 else:
                     selector.unregister(key.fileobj)
+
+
+def _write(process: subprocess.Popen[bytes], data: bytes) -> None:
+    assert process.stdin is not None
+    with contextlib.suppress(OSError, ValueError):  # it has ended
+        process.stdin.write(data)
+        process.stdin.flush()
 
 
 def _silent(timeout_s: float) -> ConnectionLost:

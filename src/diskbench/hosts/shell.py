@@ -70,9 +70,11 @@ class OutputLimit:
         """Count `data` and return it. Raises LimitExceeded past the limit."""
         self._left -= len(data)
         if self._left < 0:
+            line = self._script.strip().partition("\n")[0]
+            shown = line if len(line) <= _SHOWN else f"{line[: _SHOWN - 1]}…"
             raise LimitExceeded(
                 f"{self._host} printed more than {format_bytes(self._limit)} for one command "
-                f"({shown_script(self._script)})",
+                f"({shown})",
                 advice="run the command there by hand: one of its programs may have been replaced",
             )
         return data
@@ -107,12 +109,6 @@ def _check_line(line: bytearray, host: str) -> None:
             f"{bytes(line[:_SHOWN])!r}",
             advice="a line of a step has 350 bytes: look at live.tsv in the step's directory",
         )
-
-
-def shown_script(script: str) -> str:
-    """The first line of a script, as a message shows it."""
-    line = script.strip().partition("\n")[0]
-    return line if len(line) <= _SHOWN else f"{line[: _SHOWN - 1]}…"
 
 
 _PADDING = b"\n" * 64

@@ -25,7 +25,7 @@ from diskbench.hosts.shell import (
     whole_lines,
 )
 from diskbench.hosts.ssh_config import ConnectLimits
-from diskbench.ports import ByteSink, Completed, Host
+from diskbench.ports import ByteSink, Completed, Host, Stdin
 
 if TYPE_CHECKING:
     import paramiko
@@ -102,7 +102,7 @@ class SshHost:
         return completed
 
     def stream(
-        self, script: str, *, stdin: bytes = b"", timeout_s: float = 30.0, root: bool = False
+        self, script: str, *, stdin: Stdin = b"", timeout_s: float = 30.0, root: bool = False
     ) -> Iterator[bytes]:
         frame = Frame(script, root=root, errors=False)
         with self._channel(frame, stdin, timeout_s) as channel:
@@ -122,7 +122,7 @@ class SshHost:
             return self._exit(channel, framed)
 
     @contextlib.contextmanager
-    def _channel(self, frame: Frame, stdin: bytes, timeout_s: float) -> Iterator[paramiko.Channel]:
+    def _channel(self, frame: Frame, stdin: Stdin, timeout_s: float) -> Iterator[paramiko.Channel]:
         """A channel that runs a command; connection errors in the block become ConnectionLost."""
         import paramiko
 
@@ -134,8 +134,10 @@ class SshHost:
             channel = transport.open_session(timeout=min(timeout_s, 30.0))
             channel.settimeout(timeout_s)
             channel.exec_command(frame.line)
-            data = frame.before_input + stdin
-            if len(data) <= _CHUNK:
+            if callable(stdin):
+                _send(channel, frame.before_input, is_last=False)
+                stdin(lambda data: _send(channel, data, is_last=False))
+            elif len(data := frame.before_input + stdin) <= _CHUNK:
                 _send(channel, data)
             else:  # beside the reader, since it may exceed the window
                 threading.Thread(target=_send, args=(channel, data), daemon=True).start()
@@ -234,7 +236,7 @@ class SshHost:
         )
 
 
-def _send(channel: paramiko.Channel, data: bytes) -> None:
+def _send(channel: paramiko.Channel, data: bytes, is_last: bool = True) -> None:
     import paramiko
 
     # A script that ends without reading its input closes the channel, which is no error. The reader
@@ -242,7 +244,8 @@ def _send(channel: paramiko.Channel, data: bytes) -> None:
     with contextlib.suppress(OSError, EOFError, paramiko.SSHException):
         if data:
             channel.sendall(data)
-        channel.shutdown_write()
+        if is_last:
+            channel.shutdown_write()
 
 
 def host_at(address: str, config: str | None = None) -> Host:

@@ -60,14 +60,6 @@ class Route:
     config: str | None = None
     """The OpenSSH configuration in place of the user's own; None where that is read."""
 
-    @property
-    def has_key_alias(self) -> bool:
-        """Whether HostKeyAlias gives the host's key another name than the host's."""
-        return self.key_name not in {
-            self.hostname.lower(),
-            f"[{self.hostname.lower()}]:{self.port}",
-        }
-
     def by_hand(self, *command: str, options: tuple[str, ...] = ()) -> str:
         """The command that a person types to log in: `ssh -p 2222 root@db1`."""
         address = parse_address(self.typed)

@@ -227,7 +227,9 @@ def fingerprint_of(key: bytes) -> str:
 
 def _how_to_add(route: Route, fingerprint: str) -> str:
     file = route.known_hosts[0] if route.known_hosts else Path("~/.ssh/known_hosts")
-    if route.proxy_command or route.has_key_alias:  # ssh-keyscan knows neither
+    name = route.hostname.lower()
+    has_alias = route.key_name not in {name, f"[{name}]:{route.port}"}
+    if route.proxy_command or has_alias:  # ssh-keyscan knows neither
         return f"connect once by hand (`{route.by_hand()}`), compare {fingerprint}, and accept it"
     return (
         f"compare {fingerprint} with the host's own (`ssh-keygen -lf /etc/ssh/ssh_host_*_key.pub` "

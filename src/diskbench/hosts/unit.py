@@ -121,8 +121,9 @@ def start_script(
     unit: Unit, first_line: int, *, go: bool = False, first: Mapping[str, str] | None = None
 ) -> str:
     """The script that starts the unit or attaches to it, and follows live.tsv from `first_line` on.
-    With `go`, fio may start if the unit has asked by now. `first` are directories that are made
-    before; where that fails, nothing is started.
+    With `go`, fio may start if the unit has asked by now; else when a line of standard input names
+    the host's uptime (s) at its request. `first` are directories that are made before; where that
+    fails, nothing is started.
     """
     given = {"dir": unit.directory, "unit": unit.system_name, "begin_limit": BEGIN_LIMIT_S}
     given |= {"state": unit.state_dir, "go": go, "first": first, "from": first_line}
@@ -145,23 +146,13 @@ shift 19 # to field 22 of proc_pid_stat(5): start time, which differs from that 
 [ "$1" = "$started" ] && kill -TERM "$pid"
 exit 0
 """
-_GO = """\
-cd "$dir" 2>/dev/null || exit 0
-[ ! -e stop ] || exit 0
-[ ! -p .go ] || echo "$asked" 1<>.go
-"""
-# These two are shell: they come in a hurry, and a Python takes ten times as long to begin.
+# This is shell: it comes in a hurry, and a Python takes ten times as long to begin.
 
 
 def stop_script(unit: Unit) -> str:
     """The script that asks the unit to stop, whether or not it was started. The word is written
     before anything else. Prints `ended`, `running` or `new`: whether a unit was there."""
     return assignments({"state": unit.state_dir, "dir": unit.directory}) + _STOP
-
-
-def go_script(unit: Unit, asked: int) -> str:
-    """The script that lets the unit start fio. `asked` is the host's uptime (s) at the request."""
-    return assignments({"dir": unit.directory, "asked": asked}) + _GO
 
 
 _STILL_WRITING = (

@@ -21,7 +21,6 @@ log = logging.getLogger(__name__)
 
 ROOT_DIRECTORY = "/var/tmp"  # noqa: S108 - in the guest, where test files go on its root disk
 """A directory on the root disk of every image, even where /tmp is a tmpfs."""
-_READY_S = 30.0
 _TIMER_S = 60.0
 _TIMER_TRIES = 2
 """The number of attempts to move the timer of a guest whose connection breaks; our choice."""
@@ -37,7 +36,7 @@ def await_prepared(guest: Host, what: str, timing: CloudTiming, watch: RentWatch
 
     def prepared() -> bool | Still:
         try:
-            report = guest.run(script("ready.sh"), timeout_s=_READY_S).text.strip()
+            report = said_of_guest(guest, "ready").text.strip()
         except (ConnectionLost, HostUnavailable) as error:
             return Still(error.message)
         state, _, why = report.partition(" ")
@@ -106,22 +105,23 @@ class GuestDisk(Frozen):
         return frozenset({self.identity or self.node, f"{self.node} {self.number}"})
 
 
-def said_of_disks(host: Host, *words: str) -> Completed:
-    """What the guest says of its disks, as scripts/disks.py has it. Raises ConnectionLost."""
+def said_of_guest(host: Host, *words: str) -> Completed:
+    """What the guest says, as scripts/disks.py has it: by the Python that it has, as cloud-init
+    needs one, too. Raises ConnectionLost."""
     python = '"$(command -v python3 || echo /usr/libexec/platform-python)"'
     return host.run(f"exec {python} -I -S -c {shlex.join((script('disks.py'), *words))}")
 
 
 def disks(host: Host) -> tuple[GuestDisk, ...]:
     """The whole disks with a node in the guest's /dev now. Raises ConnectionLost."""
-    return parse_disks(said_of_disks(host, "now").text)
+    return parse_disks(said_of_guest(host, "now").text)
 
 
 def disks_before(host: Host, *, attached: bool) -> tuple[GuestDisk, ...] | None:
     """The disks before ours were attached. The first call stores them in the guest, so that a
     later call, by any process, returns the same; None when ours were `attached` already and
     nothing was stored."""
-    answer = said_of_disks(host, "before", "attached" if attached else "")
+    answer = said_of_guest(host, "before", "attached" if attached else "")
     return None if answer.exit == 3 else parse_disks(answer.text)
 
 

@@ -13,7 +13,7 @@ from functools import partial
 from diskbench.model.rental import Which
 from diskbench.ports import Host
 from diskbench.providers.aws import leases, requests
-from diskbench.providers.aws.disk_request import AwsZone
+from diskbench.providers.aws.disk_request import API, AwsZone
 from diskbench.providers.aws.errors import refused
 from diskbench.providers.aws.leases import Item
 from diskbench.providers.aws.plugin import AwsOptions
@@ -26,12 +26,7 @@ from diskbench.providers.skeleton.provision import Provisioned
 from diskbench.providers.waits import Still
 from diskbench.units import GIB
 
-NOT_YET = frozenset(
-    {
-        "VolumeInUse", "InvalidVolume.NotFound", "InvalidInstanceID.NotFound",
-        "InvalidInstanceAttributeValue",
-    }
-)  # fmt: skip
+NOT_YET = frozenset(API["codes"]["until listed"])
 """EC2's codes where volume, machine or attachment are not listed everywhere yet, or where an
 earlier attempt is in progress."""
 
@@ -158,7 +153,7 @@ def _attachment(volume: Item, instance_id: str) -> Item | None:
     return attachments[0] if attachments else None
 
 
-GOING = frozenset({"VolumeInUse", "IncorrectState"})
+GOING = frozenset(API["codes"]["until detached"])
 """EC2's codes for a volume that is still being detached, or was detached just now."""
 
 
@@ -248,7 +243,6 @@ def _machine(order: AwsOrder, listing: Listed) -> tuple[Item, AwsZone]:
 
 
 def _take_away(order: AwsOrder, volume: Item, instance_id: str) -> None:
-    """Detach a volume and delete it."""
     volume_id = str(volume["VolumeId"])
 
     def detached() -> bool | Still:

@@ -18,6 +18,7 @@ from diskbench.files import private_directory
 from diskbench.model.rental import Which
 from diskbench.providers.aws import requests
 from diskbench.providers.aws.client import AwsClient, AwsTiming
+from diskbench.providers.aws.disk_request import API
 from diskbench.providers.aws.errors import is_missing
 from diskbench.providers.keys import lease_directory
 from diskbench.providers.skeleton import leases as skeleton
@@ -40,24 +41,7 @@ class Kind:
     name: str | None = None
 
 
-KINDS = {
-    "instance": Kind("InstanceId", "describe_instances", "Reservations", "terminate_instances"),
-    "volume": Kind("VolumeId", "describe_volumes", "Volumes", "delete_volume"),
-    # Addresses before their interfaces, and interfaces before their groups.
-    "address": Kind("AllocationId", "describe_addresses", "Addresses", "release_address"),
-    "network-interface": Kind(
-        "NetworkInterfaceId", "describe_network_interfaces", "NetworkInterfaces",
-        "delete_network_interface",
-    ),
-    "security-group": Kind(
-        "GroupId", "describe_security_groups", "SecurityGroups", "delete_security_group",
-        "GroupName",
-    ),
-    "key-pair": Kind("KeyName", "describe_key_pairs", "KeyPairs", "delete_key_pair", "KeyName"),
-    # Images before their snapshots; only those that the user named.
-    "image": Kind("ImageId", "describe_images", "Images", "deregister_image"),
-    "snapshot": Kind("SnapshotId", "describe_snapshots", "Snapshots", "delete_snapshot"),
-}  # fmt: skip
+KINDS: dict[str, Kind] = {name: Kind(*row) for name, row in API["kinds"].items()}
 """The kinds that a lease may have, by their names in messages, in the order in which they are
 deleted. diskbench makes no addresses."""
 _COPIES = {"image": {"Owners": ["self"]}, "snapshot": {"OwnerIds": ["self"]}}
@@ -214,12 +198,7 @@ def describe_volume(ec2: AwsClient, volume_id: str) -> Item | None:
     return next(iter(ec2.found("describe_volumes", "Volumes", request)), None)
 
 
-LATER = frozenset(
-    {
-        "DependencyViolation", "VolumeInUse", "IncorrectState", "InvalidGroup.InUse",
-        "InvalidNetworkInterface.InUse", "InvalidIPAddress.InUse", "InvalidSnapshot.InUse",
-    }
-)  # fmt: skip
+LATER = frozenset(API["codes"]["until free"])
 """EC2's codes while a resource just deleted still depends on this one."""
 
 

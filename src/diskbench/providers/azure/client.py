@@ -328,7 +328,6 @@ def request_policies(credential: Any, scope: str) -> list[Any]:  # noqa: ANN401 
 
 
 def _keep(response: Any) -> None:  # noqa: ANN401 - azure.core's PipelineResponse
-    """Keep an exchange for the recording in progress."""
     request, answer = response.http_request, response.http_response
     answer.read()  # an answer that is streamed has no content yet
     body = request.content if isinstance(request.content, str | bytes) else None

@@ -23,7 +23,7 @@ from diskbench.providers.guest import (
     GuestDisk,
     await_prepared,
     disks,
-    said_of_disks,
+    said_of_guest,
 )
 from diskbench.providers.skeleton.handover import acquired, differs, reached, refuse
 from diskbench.providers.skeleton.offer import provisioned
@@ -99,7 +99,7 @@ def _find_disks(
     )
     # A temporary disk that the first boot formatted, and cloud-init mounts, itself or its first
     # partition, is measured through a file on its file system.
-    mounted = said_of_disks(guest, "mounted", guest_disks[0].number).text.strip()
+    mounted = said_of_guest(guest, "mounted", guest_disks[0].number).text.strip()
     return guest_disks, mounted or None, []
 
 
@@ -231,21 +231,8 @@ def _zone(item: Item) -> str | None:
 _REACHED = 99.0
 """"If this value reaches 100%, your application is I/O capped" (disks-metrics.md); the average of a
 minute at the limit may be a little less: our choice."""
-_OF_DISK: dict[str, LimitName | None] = {
-    "IOPS Consumed Percentage": "disk-iops",
-    "Bandwidth Consumed Percentage": "disk-throughput",
-    "Used Burst IO Credits Percentage": None,
-    "Used Burst BPS Credits Percentage": None,
-}
-_OF_MACHINE = tuple(
-    f"VM {path} {quantity} Consumed Percentage"
-    for path in ("Uncached", "Cached")
-    for quantity in ("IOPS", "Bandwidth")
-) + tuple(
-    f"VM {path} Used Burst {unit} Credits Percentage"
-    for path in ("Remote", "Local")
-    for unit in ("IO", "BPS")
-)
+_OF_DISK: dict[str, LimitName | None] = API["metrics"]["disk"]
+_OF_MACHINE: dict[str, None] = API["metrics"]["machine"]
 """Kept as evidence only: whether 100 % is a machine's lasting limit or that of its bursts, which
 most sizes have, is not documented."""
 
@@ -275,7 +262,7 @@ def metrics(
     end = until.timestamp() + edge.timing.metric_s
     first, last = (f"{datetime.fromtimestamp(at, UTC):%Y-%m-%dT%H:%M:%SZ}" for at in (begin, end))
     series = partial(_series, edge, machine, f"{first}/{last}")
-    return [*series(names, disks), *series(dict.fromkeys(_OF_MACHINE), {"": machine})]
+    return [*series(names, disks), *series(_OF_MACHINE, {"": machine})]
 
 
 def _series(

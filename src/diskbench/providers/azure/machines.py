@@ -323,12 +323,8 @@ def with_controller(machine: AzureMachine, image: AzureImage) -> AzureMachine:
     because it has a host cache. Raises InvalidValue where they share none."""
     both = shared(machine, image)
     if not both:
-        raise InvalidValue(
-            f"{machine.size} shows its disks as {_buses(machine.controllers)}, and image "
-            f"{image.name} has no driver for that: it supports {_buses(image.controllers)}",
-            advice="choose another --image (ubuntu supports both), or another --instance-type",
-            field="image",
-        )
+        shown, driven = _buses(machine.controllers), _buses(image.controllers)
+        raise refused("no driver", machine=machine, image=image, shown=shown, driven=driven)
     interface: Interface = "scsi" if "scsi" in both else "nvme"
     settable = image.generation == "V2" or machine.controllers == ("nvme",)
     return machine.model_copy(

@@ -98,7 +98,9 @@ def network(order: AzureOrder) -> list[Part]:
         made.append(Part(kind, role, order.path(kind, role), whole))
         return made[-1].path
 
-    group, subnet, address = order.spec.security_group, order.details.subnet, None
+    group, subnet = order.spec.security_group, order.details.subnet
+    # Accelerated networking keeps the size's default: disk traffic does not use it.
+    where: Request = {"privateIPAllocationMethod": "Dynamic"}
     if group is None:
         cidr = order.details.ssh_cidr
         assert cidr is not None, "resolve refuses a rental without a group and without a network"
@@ -112,7 +114,10 @@ def network(order: AzureOrder) -> list[Part]:
         static = {"publicIPAllocationMethod": "Static", "publicIPAddressVersion": "IPv4"}
         standard = {"sku": {"name": "Standard"}, "properties": static}
         address = add("publicIPAddresses", "address", standard)
-    add("networkInterfaces", "interface", _interface(subnet, group, address))
+        where["publicIPAddress"] = {"id": address, "properties": {"deleteOption": "Delete"}}
+    configured = [{"name": "default", "properties": {"subnet": {"id": subnet}, **where}}]
+    used = {"ipConfigurations": configured, "networkSecurityGroup": {"id": group}}
+    add("networkInterfaces", "interface", {"properties": used})
     return made
 
 
@@ -131,16 +136,6 @@ def _security_group(cidr: str) -> Request:
         "destinationPortRange": "22",
     }
     return {"properties": {"securityRules": [{"name": "ssh", "properties": rule}]}}
-
-
-def _interface(subnet: str, group: str, address: str | None) -> Request:
-    """The machine's interface, by the ids of the resources that it uses. Accelerated networking
-    keeps the size's default: disk traffic does not use it."""
-    where: Request = {"subnet": {"id": subnet}, "privateIPAllocationMethod": "Dynamic"}
-    if address is not None:
-        where["publicIPAddress"] = {"id": address, "properties": {"deleteOption": "Delete"}}
-    configured = [{"name": "default", "properties": where}]
-    return {"properties": {"ipConfigurations": configured, "networkSecurityGroup": {"id": group}}}
 
 
 def machine(order: AzureOrder, zone: str | None) -> Part:
@@ -166,7 +161,7 @@ def machine(order: AzureOrder, zone: str | None) -> Part:
         "id": order.path("Microsoft.Network/networkInterfaces", "interface"),
         "properties": {"primary": True, "deleteOption": "Delete"},
     }
-    guest = user_data(order.guest(USER, first=script("azure_host_key.sh")))
+    guest = user_data(order.guest(USER, first="cloud=azure\n" + script("host_key.sh")))
     key = {"path": f"/home/{USER}/.ssh/authorized_keys", "keyData": order.keys.user_public}
     properties: Request = {
         "hardwareProfile": {"vmSize": details.machine.size},

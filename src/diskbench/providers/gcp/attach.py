@@ -125,7 +125,6 @@ def _refuse_elsewhere(order: GcpOrder, made: Provisioned, name: str) -> None:
 
 
 def _change(order: GcpOrder, method: str, request: requests.Request, what: str) -> None:
-    """Change the machine's disks, and wait for it."""
     change(order.compute, "instances", method, request, what, order.timing.attach_s)
 
 

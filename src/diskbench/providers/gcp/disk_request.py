@@ -164,11 +164,7 @@ def check_series(machine_type: str, vcpus: int | None, requested: GcpDiskRequest
         )
     if vcpus is not None and vcpus < fit.min_vcpus:
         raise refused(
-            "too few vCPUs for the disk",
-            machine_type=machine_type,
-            requested=requested,
-            name=name,
-            fit=fit,
+            "too few vCPUs", machine_type=machine_type, requested=requested, name=name, fit=fit
         )
 
 

@@ -97,16 +97,12 @@ def constraints(login: Login, timing: GceTiming, where: str) -> Iterator[Finding
             advice = f"{enable}; this needs the permission orgpolicy.policy.get"
             yield finding("constraints", where, "warning", problem, advice)
             return
-        if is_enforced(answer.json()):
+        # A list constraint restricts where it denies or lists values; a rule with a condition
+        # counts, as it may hold here.
+        rules = answer.json().get("spec", {}).get("rules", [])
+        if any(rule.get("enforce") or rule.get("denyAll") or rule.get("values") for rule in rules):
             enforced = f"constraints/{name} is enforced: {known['means']}"
             yield finding("constraints", where, known["state"], enforced, known["advice"])
-
-
-def is_enforced(policy: Mapping[str, Any]) -> bool:
-    """Whether a policy restricts: pure. A list constraint does so where it denies or lists
-    values; a rule with a condition counts, as it may hold here."""
-    rules = policy.get("spec", {}).get("rules", [])
-    return any(rule.get("enforce") or rule.get("denyAll") or rule.get("values") for rule in rules)
 
 
 SCOPE = "https://www.googleapis.com/auth/cloud-platform.read-only"

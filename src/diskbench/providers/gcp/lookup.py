@@ -11,6 +11,7 @@ from dataclasses import dataclass
 
 from diskbench.errors import DiskbenchError, UnknownName
 from diskbench.model.options import RentSpec
+from diskbench.providers.gcp import offer
 from diskbench.providers.gcp.client import API, Compute, Item, last
 from diskbench.providers.gcp.disk_request import (
     IAP_RANGE,
@@ -24,16 +25,6 @@ from diskbench.providers.gcp.disk_request import (
     reach_of,
 )
 from diskbench.providers.gcp.errors import is_missing, refused
-from diskbench.providers.gcp.offer import (
-    arch_of,
-    boot_type,
-    candidates,
-    check_support,
-    disk_zones,
-    machine,
-    offered,
-    typed_machine,
-)
 from diskbench.providers.gcp.requests import is_regional
 from diskbench.providers.networks import caller_cidr, ssh_cidr
 from diskbench.providers.skeleton.offer import checked_size
@@ -72,18 +63,18 @@ def resolve_details(
     here = GcpLookup(compute, spec, requested, region, here_zones, spec.zone or region)
     typed = None
     if spec.instance_type is not None:
-        typed = typed_machine(compute, spec.instance_type, here.zones, here.where)
-        check_support(typed[0], requested)
+        typed = offer.typed_machine(compute, spec.instance_type, here.zones, here.where)
+        offer.check_support(typed[0], requested)
     image = find_image(compute, spec.image, typed[0].arch if typed else "x86_64")
     size_gib = checked_size(requested, image.name, image.root_gib)
     machine, zones = typed or _chosen(here, size_gib)
-    check_support(machine, requested)
+    offer.check_support(machine, requested)
     if image.arch != machine.arch:
         raise refused("image of another architecture", image=image, machine=machine)
     boot = requested.type if requested.kind == "root" else ""
-    boot = boot or boot_type(machine.type, requested)
+    boot = boot or offer.boot_type(machine.type, requested)
     for disk_type in sorted({requested.type, boot} - {""}):
-        zones = disk_zones(compute, disk_type, zones, here.where)
+        zones = offer.disk_zones(compute, disk_type, zones, here.where)
     snapshot = _snapshot(here)
     network, login, reach = _network(here), compute.login, reach_of(spec)
     if reach == "iap":
@@ -148,7 +139,6 @@ def region_of(spec: RentSpec, project: Item) -> str:
 
 
 def _zones(compute: Compute, region: str) -> tuple[str, ...]:
-    """The zones of the region."""
     region_info = compute.found("regions", {"region": region})
     if region_info is None:
         known = [str(item["name"]) for item in compute.listed("regions")]
@@ -158,12 +148,12 @@ def _zones(compute: Compute, region: str) -> tuple[str, ...]:
 
 def _chosen(here: GcpLookup, size_gib: int) -> tuple[GcpMachine, tuple[str, ...]]:
     """The first machine that sustains the disk and is offered, with its zones."""
-    names = candidates(here.requested, size_gib)
+    names = offer.candidates(here.requested, size_gib)
     for name in names:
-        everywhere = offered(here.compute, "machineTypes", name)
+        everywhere = offer.offered(here.compute, "machineTypes", name)
         zones = tuple(zone for zone in here.zones if zone in everywhere)
         if zones:
-            return machine(everywhere[zones[0]]), zones
+            return offer.machine(everywhere[zones[0]]), zones
     if names:
         raise refused("machines not offered", here=here, names=", ".join(names[:5]))
     raise refused("no machine for the full rate", here=here, size_gib=size_gib)
@@ -279,7 +269,7 @@ def _image(described: Item | None, project: str, name: str) -> GcpImage:
     return GcpImage(
         link=f"projects/{project}/global/images/{last(str(described['name']))}",
         name=str(described["name"]),
-        arch=arch_of(described),
+        arch=offer.arch_of(described),
         root_gib=int(described.get("diskSizeGb", 10)),
         user="ubuntu" if project == _UBUNTU else _USER,
         uefi="UEFI_COMPATIBLE" in features,

@@ -130,7 +130,8 @@ class GcpOrder(skeleton.Order):
     @property
     def user_data(self) -> str:
         """The guest's data for its first boot; it holds keys."""
-        ends_at, first = self.claim.expires_at + GUEST_GRACE_S, script("gce_host_key.sh")
+        ends_at, first = self.claim.expires_at + GUEST_GRACE_S, script("host_key.sh")
+        first = f"cloud=google\n{first}"
         return user_data(self.guest(self.details.image.user, ends_at=ends_at, first=first))
 
 

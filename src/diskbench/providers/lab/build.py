@@ -157,7 +157,14 @@ def write_guest(
         directory.chmod(0o1777)
     _write_keys(place, keys)
     _write(etc / "hostname", f"lab-{place.lease_id[-12:]}\n")
-    _write(etc / "sshd_config", _sshd_config(address, port))
+    _write(
+        etc / "sshd_config",
+        f"ListenAddress {address}:{port}\nHostKey /run/lab/host_key\n"
+        "AuthorizedKeysFile /run/lab/authorized_keys\nPidFile none\n"
+        "StrictModes no\nUsePAM no\nPasswordAuthentication no\nKbdInteractiveAuthentication no\n"
+        "PermitRootLogin prohibit-password\nMaxStartups 100\nMaxSessions 100\nUseDNS no\n"
+        "PrintMotd no\nPrintLastLog no\nLogLevel ERROR\nSubsystem sftp internal-sftp\n",
+    )
     if user != "root":
         _write_user(etc, user)
 
@@ -200,16 +207,6 @@ def _write_keys(place: LeaseFolder, keys: LabKeys | None) -> None:
     public = (place.access / "user_key.pub").read_text("ascii")
     # sshd reads it as the user who logs in.
     _write(etc / "authorized_keys", public, mode=0o644)
-
-
-def _sshd_config(address: str, port: int) -> str:
-    return (
-        f"ListenAddress {address}:{port}\nHostKey /run/lab/host_key\n"
-        "AuthorizedKeysFile /run/lab/authorized_keys\nPidFile none\n"
-        "StrictModes no\nUsePAM no\nPasswordAuthentication no\nKbdInteractiveAuthentication no\n"
-        "PermitRootLogin prohibit-password\nMaxStartups 100\nMaxSessions 100\nUseDNS no\n"
-        "PrintMotd no\nPrintLastLog no\nLogLevel ERROR\nSubsystem sftp internal-sftp\n"
-    )
 
 
 def _write_user(etc: Path, user: str) -> None:

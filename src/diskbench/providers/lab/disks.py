@@ -149,7 +149,8 @@ def attach_disk(
         with image.open("ab") as file:
             file.truncate(disk.size_gib * GIB)
     if is_slow:
-        slow_down(place, group, request, volume, image, load_per_s)
+        told = (volume, request.seed, request.latency_ms, request.latency_jitter, load_per_s)
+        _serve(place, group, image, (_LATENCY, str(image), *map(str, told)), "latency")
     loop = devices.attach(image)
     cut_bytes = min(limits.accounting.max_io_bytes or LAB_CUT_BYTES, LAB_CUT_BYTES)
     devices.cut_requests(loop, cut_bytes)
@@ -205,21 +206,6 @@ def check_fuse(field: str = "latency") -> None:
             advice=f"modprobe fuse; a container must be given the device, or leave --{field} out",
             field=field,
         )
-
-
-def slow_down(
-    place: LeaseFolder,
-    group: Path,
-    request: LabRequest,
-    volume: str,
-    image: Path,
-    load_per_s: float = 0.0,
-) -> None:
-    """Add the request's latency to the image, and the loading of its parts, by a process in
-    `group`; returns when it is in force. Idempotent. Raises HostUnavailable with the process's
-    output."""
-    arguments = (volume, request.seed, request.latency_ms, request.latency_jitter, load_per_s)
-    _serve(place, group, image, (_LATENCY, str(image), *map(str, arguments)), "latency")
 
 
 def cache_before(

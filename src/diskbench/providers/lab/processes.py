@@ -35,10 +35,10 @@ def start_host(place: LeaseFolder, group: Path, address: str, port: int) -> int:
     """Start host and supervisor, and wait until the host's sshd listens and the orders are in
     force; returns the host's process 1 by its number outside. Raises HostUnavailable with their
     output."""
-    script = Path(__file__).with_name("host.sh")
+    script = Path(__file__).with_name("host_init.py")
     argv = [
         "unshare", "--mount", "--uts", "--ipc", "--pid", "--fork", "--kill-child", "--mount-proc",
-        "sh", str(script), str(place.guest), sshd_path() or "sshd",
+        sys.executable, "-I", "-S", str(script), str(place.guest), sshd_path() or "sshd",
     ]  # fmt: skip
     log = place.path / "host.log"
     host = detached(group, log, argv, {})

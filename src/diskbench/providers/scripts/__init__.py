@@ -1,4 +1,4 @@
-"""Scripts that run in guests, as package data: POSIX sh, and Python for what is asked of disks."""
+"""Scripts that run in guests, as package data: POSIX sh, and Python for what a guest is asked."""
 
 from importlib import resources
 

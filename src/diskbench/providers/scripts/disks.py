@@ -1,4 +1,5 @@
-"""What a guest says of its disks: Python 3.6 and newer, sent with a request (guest.py).
+"""What a guest says of its disks and its preparation: Python 3.6 and newer, sent with a request
+(guest.py).
 
 now              each whole disk that has a node in /dev, and the links that clouds know disks by:
                  `disk NODE MAJOR:MINOR SECTORS IDENTITY SERIAL MODEL WWN NSID` and
@@ -6,12 +7,14 @@ now              each whole disk that has a node in /dev, and the links that clo
 before ATTACHED  the same as it was before ours came: written down the first time. Where ours are
                  attached already (`attached`) and nothing was written down, it ends with 3
 mounted NUMBER   where a disk, or a partition of it, is mounted; nothing where it is not
+ready            how far prepare.sh is: ready, waiting, or failed and why
 
 It goes by /dev and not by /sys, which a container shares with its host.
 """
 
 import os
 import re
+import shutil
 import stat
 import sys
 from pathlib import Path
@@ -22,6 +25,7 @@ LINKS = (
     "azure/resource azure/local/by-serial/*"
 )
 BEFORE = Path("/var/tmp/diskbench-disks-before")  # noqa: S108 - it outlives a reboot
+PREPARED = Path("/var/lib/diskbench")
 
 
 def text_of(path: Path) -> str:
@@ -95,7 +99,19 @@ def mounted(number: str) -> str:
     return ""
 
 
+def ready() -> str:
+    """A machine without cloud-init prepared nothing; it is ready when fio is there."""
+    why = text_of(PREPARED / "failed").strip()
+    is_alone = not why and not Path("/run/cloud-init").is_dir()
+    if (PREPARED / "ready").exists() or (is_alone and shutil.which("fio")):
+        return "ready"
+    if is_alone:
+        why = "there is neither fio nor cloud-init"
+    return f"failed {why}" if why else "waiting"
+
+
 if __name__ == "__main__":
     asked, *given = sys.argv[1:]
-    answer = now() if asked == "now" else (before if asked == "before" else mounted)(*given)
+    alone, of_word = {"now": now, "ready": ready}, {"before": before, "mounted": mounted}
+    answer = alone[asked]() if asked in alone else of_word[asked](*given)
     sys.stdout.buffer.write(os.fsencode(answer))

@@ -6,7 +6,6 @@ export DEBIAN_FRONTEND=noninteractive NEEDRESTART_SUSPEND=1 LC_ALL=C
 state=/var/lib/diskbench
 mkdir -p "$state"
 read -r begin rest </proc/uptime
-begin=${begin%%.*}
 
 installed() {
     if command -v dpkg-query >/dev/null 2>&1; then
@@ -36,14 +35,13 @@ install() { # packages
 pause=5
 left=$(missing)
 while [ -n "$left" ]; do
-    # Split on purpose: one word a package.
-    # shellcheck disable=SC2086
+    # shellcheck disable=SC2086 # split on purpose: one word a package
     install $left </dev/null >"$state/install.log" 2>&1
     left=$(missing)
     [ -n "$left" ] || break
     cat "$state/install.log"
     read -r now rest </proc/uptime
-    if [ $((${now%%.*} - begin)) -ge 600 ]; then
+    if [ $((${now%%.*} - ${begin%%.*})) -ge 600 ]; then
         echo "could not install $left: $(tail -n 1 "$state/install.log")" >"$state/failed"
         exit 1
     fi

@@ -139,11 +139,8 @@ def _listing(lease_id: str, where: str) -> Iterator[None]:
     try:
         yield
     except DiskbenchError as error:
-        raise ReleaseFailed(
-            f"not given back in {where}: the resources of {lease_id} could not be listed: "
-            f"{error.message}",
-            advice=_then_gc(error, lease_id),
-        ) from error
+        then = _then_gc(error, lease_id)
+        raise refused("unlisted", where=where, lease_id=lease_id, error=error, then=then) from error
 
 
 @contextlib.contextmanager

@@ -101,7 +101,6 @@ def our_devices(order: VsphereOrder, vm: Ref) -> list[Any]:
 
 
 def _add(order: VsphereOrder, vm: Ref) -> None:
-    """Hot-add the disks, which then appear in the guest."""
     details, requested = order.details, order.details.requested
     devices = provision.device_list(order, vm)
     controller = _our_controller(order, vm, devices)

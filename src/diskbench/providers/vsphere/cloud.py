@@ -160,7 +160,6 @@ def _by_id(vsphere: Vsphere, lease_id: str, resources: Iterable[str]) -> list[Ta
 
 
 def _remove(vsphere: Vsphere, machine: Tagged) -> None:
-    """Switch the machine off and destroy it with all its disks."""
     vm = machine.item.ref
     name = client.moid(vm)
     if is_on(machine.item):

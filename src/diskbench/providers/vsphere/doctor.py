@@ -27,29 +27,26 @@ _ADVICE = "give the user a role with it there: diskbench doctor --print-policy v
 
 def examine(sessions: VsphereSessions, scope: Scope, timing: VsphereTiming) -> list[Finding]:
     """Findings on credentials, clock and privileges. vSphere has no quotas of an account."""
-    try:
-        return _examined(sessions.of_scope(scope, timing))
-    except DiskbenchError as error:
-        return [refusal("credentials", WHERE, error)]
-
-
-def _examined(vsphere: Vsphere) -> list[Finding]:
-    session = vsphere.call("SessionManager", lambda: vsphere.content.sessionManager.currentSession)
-    before = datetime.now(UTC)
-    cloud_time = vsphere.call("CurrentTime", vsphere.instance.CurrentTime)
-    about = vsphere.content.about
-    findings = [
-        finding("credentials", WHERE, "ok", f"{session.userName} at {about.fullName}"),
-        skew(WHERE, cloud_time.astimezone(UTC), before, datetime.now(UTC)),
-    ]
+    findings: list[Finding] = []
     rights: list[Finding] = []
     try:
+        vsphere = sessions.of_scope(scope, timing)
+        manager = vsphere.content.sessionManager
+        session = vsphere.call("SessionManager", lambda: manager.currentSession)
+        before = datetime.now(UTC)
+        cloud_time = vsphere.call("CurrentTime", vsphere.instance.CurrentTime)
+        about = vsphere.content.about
+        findings += [
+            finding("credentials", WHERE, "ok", f"{session.userName} at {about.fullName}"),
+            skew(WHERE, cloud_time.astimezone(UTC), before, datetime.now(UTC)),
+        ]
         for kind, names in privileges().items():
             objects = _objects(vsphere, kind)
             granted = _granted(vsphere, objects, str(session.key), names) if objects else []
             rights += judged(kind, names, granted)
     except DiskbenchError as error:
-        return [*findings, refusal("permissions", WHERE, error)]
+        refused = refusal("permissions" if findings else "credentials", WHERE, error)
+        return [*findings, refused]
     return [*findings, *rights]
 
 

@@ -8,7 +8,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from functools import partial
 from typing import Any
 
-from diskbench.errors import InvalidValue, UnknownName
+from diskbench.errors import UnknownName
 from diskbench.providers.networks import is_loopback
 from diskbench.providers.vsphere import inventory
 from diskbench.providers.vsphere.client import Item, Ref, Vsphere, moid
@@ -101,12 +101,8 @@ def _check_room(datastore: Item, template: Template, requested: VsphereDiskReque
     swap = int(requested.memory_gib * GIB)
     need = requested.size_gib * requested.count * GIB + template.size_bytes + swap
     if need > free - capacity * _RESERVE:
-        raise InvalidValue(
-            f"datastore {datastore.name} has {format_bytes(free)} free, "
-            f"{format_bytes(need)} are needed: disk, the machine's own disk and its swap file, and "
-            f"{_RESERVE:.0%} stay free",
-            advice="give a smaller --size or less --memory, or choose another --datastore",
-        )
+        there, needed = format_bytes(free), format_bytes(need)
+        raise refused("no room", datastore=datastore, there=there, needed=needed, left=_RESERVE)
     largest = getattr(datastore.values.get("info"), "maxVirtualDiskCapacity", None)
     if largest and requested.size_gib * GIB > largest:
         raise refused(
@@ -129,10 +125,8 @@ def _compute(
     if typed.cluster is not None:
         chosen = inventory.named_or_only("cluster", computes, typed.cluster)
         if chosen not in reaching:
-            raise InvalidValue(
-                f"{chosen.name} does not reach datastore {datastore.name}",
-                advice=f"reached from {', '.join(i.name for i in reaching) or 'nowhere'}",
-            )
+            known = ", ".join(item.name for item in reaching) or "nowhere"
+            raise refused("datastore not reached", chosen=chosen, datastore=datastore, known=known)
     else:
         chosen = inventory.named_or_only("cluster", reaching, None)
     pool = _pool(vsphere, chosen, typed.resource_pool)
@@ -297,11 +291,8 @@ def provisioned(
     else:
         return requested
     if typed not in {None, "thin"}:
-        raise InvalidValue(
-            f"--provisioning {typed}: datastore {datastore.name} is {kind}, {where}",
-            advice=advice,
-            field="provisioning",
-        )
+        words = f"datastore {datastore.name} is {kind}, {where}"
+        raise refused("provisioning not made there", typed=typed, words=words, instead=advice)
     return requested.model_copy(update={"provisioning": made_as})
 
 

@@ -136,7 +136,10 @@ def _switch_on(order: VsphereOrder, vm: Ref) -> None:
         return
     if machine.values.get("config.vAppConfig") is not None:
         order.watch.note("the template has vApp properties; the machine is made without")
-        what, spec = f"vApp properties of {moid(vm)}", requests.without_vapp()
+        # With them cloud-init takes its data source OVF and never reads our user data. Not a part
+        # of the clone: what a clone's configuration says of vApps was seen ignored (govmomi, issue
+        # 2201).
+        what, spec = f"vApp properties of {moid(vm)}", vim.vm.ConfigSpec(vAppConfigRemoved=True)
         order.vsphere.reconfigure(vm, "VirtualMachine.Reconfigure", what, spec)
     order.vsphere.switch("VirtualMachine.PowerOn", f"start of {moid(vm)}", vm.PowerOnVM_Task)
     order.watch.note(f"machine {moid(vm)} is on: {order.details.compute.name}")

@@ -107,13 +107,6 @@ def add_disks(
     return spec
 
 
-def without_vapp() -> Spec:
-    """Take away the vApp properties of a machine that was never on. With them cloud-init takes its
-    data source OVF and never reads our user data. Not a part of the clone: what a clone's
-    configuration says of vApps was seen ignored (govmomi, issue 2201)."""
-    return vim.vm.ConfigSpec(vAppConfigRemoved=True)
-
-
 def remove_disks(devices: Sequence[Spec]) -> Spec:
     """Remove these disks from the machine and their files from the datastore."""
     change = vim.vm.device.VirtualDeviceSpec

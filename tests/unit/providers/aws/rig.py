@@ -112,10 +112,10 @@ class Guest:
         if self.broken:
             self.broken -= 1
             raise ConnectionLost("the connection broke")
-        if "/var/lib/diskbench" in script:
+        if script.endswith(" ready"):  # said_of_guest
             return Completed(0, f"{self.boot}\n".encode(), b"")
         listed = self.lies("\n".join([*self.lines, *self._attached()]))
-        if not script.endswith((" before attached", " before ''")):  # said_of_disks
+        if not script.endswith((" before attached", " before ''")):  # said_of_guest
             return Completed(0, listed.encode(), b"")
         if self.before is None and script.endswith(" attached"):
             return Completed(3, b"", b"")

@@ -60,7 +60,10 @@ class Governor:
                     spent |= self._account(disk, before, now, seconds)
                 self._seen[disk.kernel] = now
         if seconds > 0 and self.orders.credit:
-            self._account_machine(spent, seconds)
+            for index, gate in enumerate(self.orders.machine):
+                streams = self._streams_of(gate)
+                amount = sum(_of(gate, spent[stream]) for stream in streams if stream in spent)
+                self._charge(_machine_key(index), amount, seconds, gate.refill_per_s)
         return self._limits(set(counters), self._weather.factor(at_s))
 
     def _adopt(self, orders: Orders) -> None:
@@ -122,12 +125,6 @@ class Governor:
                 if (key := _key(disk, index, kind)) in self._limits_of:
                     self._charge(key, amount, seconds)
         return of_stream
-
-    def _account_machine(self, spent: Mapping[Stream, tuple[float, float]], seconds: float) -> None:
-        for index, gate in enumerate(self.orders.machine):
-            streams = self._streams_of(gate)
-            amount = sum(_of(gate, spent[stream]) for stream in streams if stream in spent)
-            self._charge(_machine_key(index), amount, seconds, gate.refill_per_s)
 
     def _streams_of(self, gate: MachineGate) -> list[Stream]:
         return [

@@ -16,6 +16,7 @@ from pydantic import SecretStr, ValidationError
 from diskbench.errors import InvalidValue
 from diskbench.providers import cloud_init, scripts
 from diskbench.providers.cloud_init import GuestSpec, extend_timer, user_data
+from diskbench.providers.scripts import script
 
 DISKS = Path(scripts.__file__).with_name("disks.py")
 GOLDEN = Path(__file__).parents[2] / "cases" / "cloud_init" / "ubuntu.yaml"

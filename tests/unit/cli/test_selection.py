@@ -145,6 +145,7 @@ def test_a_list_fits_80_columns_and_wide_has_everything(call):
     assert max(map(len, lines)) <= 80
     assert " gp2 20 GiB " in lines[-1]
     assert "3,000 IOPS" in lines[-1]
+    call.done("compare", lines[-1].split()[0], lines[1].split()[0])
     code, out, _ = call("results", "list", "--wide")
     header, *lines = out.splitlines()
     assert {"disk", "region", "instance", "where", "labels"} <= set(header.split())

@@ -10,7 +10,7 @@ from diskbench.model.campaign import ReplicateLine, Replicates
 from diskbench.model.comparison import Compared, Comparison, Finding, Metric, Replicated
 from diskbench.model.doubts import doubt_words
 from diskbench.model.history import History, LevelChange
-from diskbench.model.ids import short
+from diskbench.model.ids import line_number, short
 from diskbench.model.verdict import StepVerdict
 from diskbench.report.assemble.words import (
     NO_INTERVAL,
@@ -50,7 +50,8 @@ def compare_lines(
     """A table for each block of comparisons, its doubts, then what was not compared. `verbose` adds
     the replicates of both sides and each conclusion in words."""
     for name, side in (("A", comparison.a), ("B", comparison.b)):
-        asked = f"{side.asked}: {counted(len(side.trials), 'trial')}"
+        sign = "" if line_number(side.asked) is None else "#"
+        asked = f"{sign}{side.asked}: {counted(len(side.trials), 'trial')}"
         yield f"{name}  {', '.join((asked, *side.marks))}"
     signs: set[str] = set()
     for block, group in groupby(comparison.compared, key=lambda line: line.block):

@@ -96,5 +96,4 @@ def print_comparison(
     if output == "json":
         print_json(comparison.model_dump_json(indent=2))
         return
-    for line in compare_lines(comparison, width=terminal_width(), verbose=verbose):
-        print(line)
+    print(*compare_lines(comparison, width=terminal_width(), verbose=verbose), sep="\n")

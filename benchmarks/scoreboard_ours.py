@@ -29,7 +29,7 @@ from diskbench.store.database import open_database
 from diskbench.store.evidence import open_evidence
 from diskbench.store.import_sources import read_sources
 from diskbench.store.imports import imported
-from diskbench.store.query import find_run
+from diskbench.store.query import runs_by_id
 
 
 @dataclass(frozen=True)
@@ -93,7 +93,8 @@ def of_imports(rows):
             sources = _report(Path(folder, f"{at}.txt"), row, form)
             hint = {"as_disk": row["disk"]} if "disk" in row else {}
             read = list(imported(database, evidence, sources, hint, "0"))
-            runs = [find_run(database, one.manifest.run_id) for one in read]
+            ids = [one.manifest.run_id for one in read]
+            runs = list(map(runs_by_id(database, ids).get, ids))
             found = trial_verdicts(database, evidence, runs, books=SHIPPED)
             ours[name] = [_ours(one, one.stands_for) for one in found]
         database.dispose()

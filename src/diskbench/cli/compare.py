@@ -71,7 +71,8 @@ def compare(
     if len(asked.names) != 2:
         raise InvalidValue(
             f"compare takes two selections, not {len(asked.names)}",
-            advice="name A and B, such as disk=gp2 disk=gp3; or add --published",
+            advice="name A and B, such as disk=gp2 disk=gp3, or 2 1 for two lines of 'diskbench "
+            "results list'; or add --published",
         )
     engine = database(database_url)
     comparison = compare_metrics(
@@ -95,5 +96,4 @@ def print_comparison(
     if output == "json":
         print_json(comparison.model_dump_json(indent=2))
         return
-    for line in compare_lines(comparison, width=terminal_width(), verbose=verbose):
-        print(line)
+    print(*compare_lines(comparison, width=terminal_width(), verbose=verbose), sep="\n")

@@ -10,6 +10,7 @@ from collections.abc import Callable, Sequence
 from diskbench.cli.messages import report
 from diskbench.cli.run_command import Request
 from diskbench.cli.run_results import show_results
+from diskbench.cli.selecting import print_id
 from diskbench.engine.matrix.cells import TrialEnding
 from diskbench.engine.matrix.run_cells import execute
 from diskbench.engine.session import Session
@@ -17,6 +18,7 @@ from diskbench.engine.trial.release import left_behind, where
 from diskbench.engine.trial.stop import Stop, on_signals, stop_then_leave
 from diskbench.errors import ConnectionLost, DiskbenchError, Interrupted, ReleaseFailed
 from diskbench.files import append_private, log_directory
+from diskbench.model.ids import short
 from diskbench.model.spec import Plan
 from diskbench.report.terminal.progress import Progress, open_progress
 from diskbench.report.terminal.streams import OwnText
@@ -125,10 +127,10 @@ def continue_detached(
             env=os.environ | stores,
         )
     for id_ in ids:
-        print(id_)
+        print_id(id_)
     print(
         f"running in the background; progress: {log}\n"
-        f"  see:  diskbench {of}status {'--watch ' if of else ''}{ids[0]}\n"
-        f"  stop: diskbench {of}cancel {ids[0]}",
+        f"  see:  diskbench {of}status {'--watch ' if of else ''}{short(ids[0])}\n"
+        f"  stop: diskbench {of}cancel {short(ids[0])}",
         file=sys.stderr,
     )

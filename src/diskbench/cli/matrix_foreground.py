@@ -121,10 +121,8 @@ def end_here(session: Session, campaign: CampaignRow) -> int:
     """End the cells of a cancelled matrix that no process works on; 3 when something could not be
     given back, else 0."""
     campaign = find_campaign(session.database, campaign.campaign_id)
-    print(
-        f"no process is running {campaign.campaign_id}: this command ends its cells",
-        file=sys.stderr,
-    )
+    name = short(campaign.campaign_id)
+    print(f"no process is running {name}: this command ends its cells", file=sys.stderr)
     code = foreground(session, campaign, "table", quiet=True)
     return code if code == NOT_GIVEN_BACK else 0
 

@@ -14,7 +14,7 @@ from diskbench.cli.matrix import AssumePrice, Seed, with_defaults, with_money
 from diskbench.cli.matrix_display import print_matrix_status, show_table_while
 from diskbench.cli.matrix_foreground import begun, foreground, matrix_detached
 from diskbench.cli.run_command import check_judges, parameter_of
-from diskbench.cli.selecting import begun_matrices
+from diskbench.cli.selecting import begun_matrices, print_id
 from diskbench.cli.sessions import opened
 from diskbench.cli.stores import DatabaseUrl, EvidenceUrl
 from diskbench.cli.stores import database as opened_database
@@ -23,6 +23,7 @@ from diskbench.engine.matrix.campaign import check_outlook, check_prices, check_
 from diskbench.engine.matrix.matrix_file import load_matrix
 from diskbench.engine.matrix.status import matrix_status
 from diskbench.errors import InvalidValue
+from diskbench.model.ids import short
 from diskbench.model.matrix import CellFields
 from diskbench.model.options import options_of_model
 from diskbench.report.terminal.status_text import matrix_line
@@ -97,8 +98,9 @@ def run(
     session, campaign, outlook = begun(file, check, *urls, seed=seed, own_queue=not queue)
     if queue:
         left = f"{counted(len(outlook.cells), 'cell')} left to workers"
-        print(campaign.campaign_id)
-        print(f"{left}; see: diskbench matrix status {campaign.campaign_id}", file=sys.stderr)
+        print_id(campaign.campaign_id)
+        see = f"diskbench matrix status {short(campaign.campaign_id)}"
+        print(f"{left}; see: {see}", file=sys.stderr)
         raise typer.Exit(0)
     if detach:
         matrix_detached(session, campaign)
@@ -131,7 +133,7 @@ def status(
     if every:
         for campaign in list_campaigns(database):
             totals = matrix_status(database, campaign, cells=False, until=False)
-            print(f"{campaign.campaign_id}  {campaign.name}  {matrix_line(totals)}")
+            print(f"{short(campaign.campaign_id)}  {campaign.name}  {matrix_line(totals)}")
         return
     campaign = find_campaign(database, matrix)
     if watch:

@@ -49,5 +49,4 @@ def show(
         verdicts = {one.id: published_verdict(one, books) for one in figures}
         print_json(PublishedDocument(published=figures, verdicts=verdicts).model_dump_json())
         return
-    for line in show_lines(figures, books):
-        print(line)
+    print(*show_lines(figures, books), sep="\n")

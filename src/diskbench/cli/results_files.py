@@ -10,7 +10,7 @@ import typer
 
 from diskbench import __version__
 from diskbench.cli.results_show import hint, hinting
-from diskbench.cli.selecting import selecting
+from diskbench.cli.selecting import print_id, selecting
 from diskbench.cli.stores import DatabaseUrl, EvidenceUrl, database, evidence
 from diskbench.cli.terminal import argument, option
 from diskbench.errors import InvalidValue
@@ -134,7 +134,7 @@ def import_(
             done.append(run)
             if known := _known(run.source.name, run.manifest, labels):
                 notes[known] = None
-        print(trial_id if len(done) - before > 1 else done[-1].manifest.run_id)
+        print_id(trial_id if len(done) - before > 1 else done[-1].manifest.run_id)
     for line in (*notes, *_left(left_out), import_line(done)):
         _say(line)
     damaged = damaged_logs(store, [run.manifest.run_id for run in done if run.has_logs])

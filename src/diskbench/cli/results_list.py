@@ -41,6 +41,9 @@ def list_(
 ) -> None:
     """List what was measured, newest first, one line for each trial.
 
+    Other commands take the number of a line: `diskbench compare 1 2`. A filter changes no number;
+    a new run does.
+
     `--wide` prints a line for each run, with all columns; `--output json` and `csv` print every
     field.
     """

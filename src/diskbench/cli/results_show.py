@@ -143,8 +143,7 @@ def show(
         if output == "json":
             print_json(replicates.model_dump_json(indent=2))
             return
-        for line in replicate_lines(replicates, width=terminal_width()):
-            print(line)
+        print(*replicate_lines(replicates, width=terminal_width()), sep="\n")
         return
     runs = sorted(find_runs(engine, filters), key=lambda run: run.run_index)
     note = hint(**told)

@@ -1,6 +1,7 @@
 """The options that say which runs a command is about, one language for all (docs/compare.md), with
 what the shell offers for them: the names in a SQLite database."""
 
+import sys
 from collections.abc import Callable, Iterable, Sequence
 from typing import Annotated, TypeVar
 
@@ -121,6 +122,11 @@ def from_database(ctx: Context, read: Callable[[Engine], list[Row]]) -> list[Row
         return read(engine)
     finally:
         engine.dispose()
+
+
+def print_id(id_: str) -> None:
+    """Print an id on standard output: its short form for a person, all of it for a program."""
+    print(short(id_) if sys.stdout.isatty() else id_)
 
 
 Shown = Annotated[Output, option("--output", "What to print on stdout.")]

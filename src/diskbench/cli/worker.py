@@ -58,7 +58,11 @@ def worker(
     known = {"draining": False, "secret_id": secret_id}
     describe_executor(session.database, session.executor_id, **ours, **known)
     own_worker = Worker(
-        session, serves=patterns, room=concurrency, note=_tell_note, swept=_tell_swept
+        session,
+        serves=patterns,
+        room=concurrency,
+        note=lambda trial_id, text: log.info("%s", text, extra={"trial": trial_id}),
+        swept=_tell_swept,
     )
     own_worker.launch(schedules=True)
     own: dict[str, object] = {"executor": session.executor_id}
@@ -73,10 +77,6 @@ def worker(
         log.info("worker %s ends: it has no cells left", called)
     finally:
         own_worker.stop.leave()  # also after an error: a worker that beats must be one that works
-
-
-def _tell_note(trial_id: str, text: str) -> None:
-    log.info("%s", text, extra={"trial": trial_id})
 
 
 def _tell_swept(swept: list[Swept]) -> None:

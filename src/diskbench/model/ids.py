@@ -27,6 +27,8 @@ SHORT = 8
 """How many characters of an id are shown."""
 LAST = "last"
 _LAST = re.compile(r"last(?:~(\d{1,6}))?")
+_LINE = re.compile(r"[1-9]\d{0,5}")
+"""No id: ids begin with 0 until the year 3084, and a short one has more digits."""
 
 
 def short(id_: str) -> str:
@@ -38,6 +40,11 @@ def last_number(text: str) -> int | None:
     """Return how many newer ones `last` (0) or `last~N` (N) skips; None for any other text."""
     match = _LAST.fullmatch(text.strip().lower())
     return None if match is None else int(match[1] or 0)
+
+
+def line_number(text: str) -> int | None:
+    """Return the line of `results list` that a number of up to six digits means; else None."""
+    return int(text) if _LINE.fullmatch(text) else None
 
 
 @dataclass(frozen=True)

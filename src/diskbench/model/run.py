@@ -236,10 +236,11 @@ class Headline:
 class ListedTrial:
     """A line of `results list`: the runs of a trial that meet its filters.
 
-    `newest` is the newest of them; `states` counts them by state; `suspended`: no process works on
-    those that have not ended.
+    `number` counts all trials, the newest is 1; `newest` is the newest of the runs; `states` counts
+    them by state; `suspended`: no process works on those that have not ended.
     """
 
+    number: int
     newest: Run
     states: Mapping[RunState, int]
     headline: Headline | None = None
@@ -286,8 +287,9 @@ FILTER_HELP = (
     f"{', '.join(KEYS)}, and every column of `results list --output csv`."
 )
 SELECTION_HELP = (
-    "runs, trials or matrices (ids or the beginnings of them, `last`, `last~1`, names), KEY=VALUE "
-    "(disk=gp2, region=eu-central-1, size>=100, a label …) or dates (2026-11-01..2026-11-07)"
+    "runs, trials or matrices (numbers of `results list`, ids or the beginnings of them, `last`, "
+    "`last~1`, names), KEY=VALUE (disk=gp2, region=eu-central-1, size>=100, a label …) or dates "
+    "(2026-11-01..2026-11-07)"
 )
 FORMS = (
     "a run, trial or matrix; KEY=VALUE such as disk=gp2 or a label; or dates: "

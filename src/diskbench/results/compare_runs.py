@@ -40,12 +40,11 @@ def compare_metrics(
     are runs that meet the conditions `within`. Trials of one side that differ in a fact are
     replicates of each other only where the fact is in `pool` (MR-14). Raises UnknownName, NoFigure
     for a selection without finished runs, and InvalidValue for trials that are in both."""
-    if a.strip() == b.strip():
-        raise InvalidValue(f"A and B are both {a!r}", advice="name two different sets")
-    of_a, of_b = (
-        figures_by_metric(database, [*selected(database, text), *within], metrics)
-        for text in (a, b)
-    )
+    chosen = [selected(database, text) for text in (a, b)]
+    if chosen[0] == chosen[1]:
+        both = " and ".join(dict.fromkeys((repr(a.strip()), repr(b.strip()))))
+        raise InvalidValue(f"A and B are the same: {both}", advice="name two different sets")
+    of_a, of_b = (figures_by_metric(database, [*of, *within], metrics) for of in chosen)
     every = chain.from_iterable((*of_a.values(), *of_b.values()))
     runs_of = {figure.trial_id: figure.runs for figure in every}
 

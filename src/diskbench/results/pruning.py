@@ -160,12 +160,14 @@ def runs_to_delete(database: Engine, asked: Selection) -> Runs:
     leased = {lease.lease_id for lease in list_leases(database, state="open")}
     for run in runs.values():
         if run.trial_id in active and run.state not in FINAL_STATES:
-            advice = f"stop it first: diskbench cancel {run.run_id}"
+            advice = f"stop it first: diskbench cancel {short(run.run_id)}"
             raise InvalidValue(f"run {short(run.run_id)} is {run.state}", advice=advice)
     for run in runs.values():
         if run.trial_id in leased:  # gc needs its plan to know where to look
             why = f"what run {short(run.run_id)} put on its host was not given back yet"
-            raise InvalidValue(why, advice=f"give it back first: diskbench gc {run.trial_id}")
+            raise InvalidValue(
+                why, advice=f"give it back first: diskbench gc {short(run.trial_id)}"
+            )
     return runs
 
 

@@ -11,7 +11,7 @@ from sqlalchemy.engine import Engine
 
 from diskbench.analysis.trust import headline_step, of_trial
 from diskbench.errors import InvalidValue, NothingSelected, UnknownName
-from diskbench.model.ids import LAST, beginning, last_number, meant
+from diskbench.model.ids import LAST, beginning, line_number, meant
 from diskbench.model.result import FINAL_STATES
 from diskbench.model.run import FORMS, ListedTrial, Run
 from diskbench.store import query
@@ -26,12 +26,17 @@ _FIELDS = {"matrix": "campaign_id", "trial": "trial_id", "run": "run_id"}
 def selected(database: Engine, text: str) -> list[Filter]:
     """The filters that the selection `text` means: `KEY=VALUE` is a condition, see `conditions`;
     `2026-11-01..2026-11-07` is a range of days in UTC, both ends included; anything else is the id
-    of a run, a trial or a matrix, the beginning of an id or its short form, `last`, `last~N`, or
-    the name of a matrix, which means the newest matrix of that name. Raises UnknownName or
-    InvalidValue."""
+    of a run, a trial or a matrix, the beginning of an id or its short form, `last`, `last~N`, a
+    number of `results list`, or the name of a matrix, which means the newest matrix of that name.
+    Raises UnknownName or InvalidValue, also for a number that is the name of a matrix."""
     text = text.strip()
-    if last_number(text) is not None:
-        return [Filter("trial_id", "=", query.find_run(database, text).trial_id)]
+    if line_number(text) is not None and query.newest_matrix_named(database, text) is not None:
+        raise InvalidValue(
+            f"{text!r} is the name of a matrix and a number of 'diskbench results list'",
+            advice="type the id of the matrix or of the trial",
+        )
+    if (trial_id := query.trial_counted(database, text)) is not None:
+        return [Filter("trial_id", "=", trial_id)]
     if "=" in text or "~" in text or "<" in text or ">" in text:
         return conditions(database, [text])
     if _DAY.fullmatch(text):

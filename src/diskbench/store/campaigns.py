@@ -12,7 +12,7 @@ import sqlalchemy as sa
 from sqlalchemy.engine import Connection, Engine
 
 from diskbench.catalog.cost import HOUR_S
-from diskbench.errors import Interrupted, UnknownName
+from diskbench.errors import Interrupted, InvalidValue
 from diskbench.model.base import Frozen
 from diskbench.model.campaign import LIVE, CampaignState, CellRow, CellState, error_columns
 from diskbench.model.ids import Known, meant
@@ -92,15 +92,14 @@ def _campaigns(database: Engine, *conditions: sa.ColumnElement[bool]) -> list[Ca
 
 def find_campaign(database: Engine, name: str | None) -> CampaignRow:
     """The newest matrix named `name`, else the one whose id begins with `name` (model/ids.py); the
-    newest of all for None. Raises UnknownName, or InvalidValue for an empty name and for a
-    beginning that several ids share."""
+    newest of all for None. Raises UnknownName; InvalidValue where there is none, for an empty name
+    and for a beginning that several ids share."""
     known = list_campaigns(database)
     if name is None:
         if known:
             return known[-1]
-        raise UnknownName(
-            "matrix", "", (), advice="none was started; start one with 'diskbench matrix run FILE'"
-        )
+        advice = "start one with 'diskbench matrix run FILE'"
+        raise InvalidValue("no matrix was started", advice=advice)
     named = [campaign for campaign in known if campaign.name == name]
     if named:
         return named[-1]

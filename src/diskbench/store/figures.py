@@ -78,8 +78,10 @@ def recent_trials(
         states[trial_id][state] += 1
         if judged_by == version():
             known[trial_id].append(Headline(*headline))
+    every = newest_trials(database, (), None) if filters else newest
+    numbers = {trial_id: number for number, trial_id in enumerate(every, 1)}
     trials = [
-        (ListedTrial(newest=runs[run_id], states=states[trial_id]), known[trial_id])
+        (ListedTrial(numbers[trial_id], runs[run_id], states[trial_id]), known[trial_id])
         for trial_id, run_id in newest.items()
     ]
     if limit is None or len(trials) < limit:

@@ -10,7 +10,7 @@ import sqlalchemy as sa
 from sqlalchemy.engine import Engine
 
 from diskbench.errors import UnknownName
-from diskbench.model.ids import LAST, SHORT, SHOWN, Known, beginning, fits, last_number, meant
+from diskbench.model.ids import SHORT, Known, fits, last_number, line_number
 from diskbench.model.run import MEASURED_FIELDS, RUN_FIELDS, MeasuredRow, Run
 from diskbench.store import schema
 from diskbench.store.database import one_statement
@@ -135,39 +135,22 @@ def runs_by_id(database: Engine, run_ids: Sequence[str]) -> dict[str, Run]:
     return {row.run_id: run_of(row, directory) for row in rows}
 
 
-def find_run(database: Engine, run_id: str) -> Run:
-    """One run by its full id, the beginning or short form of it (model/ids.py), `last` for the one
-    that was begun or imported last, or `last~N` for the newest of the trial that N later ones
-    follow.
-
-    Raises UnknownName when there is none, InvalidValue when several begin so, or nothing was typed.
-    """
-    typed = beginning(run_id, "run")
-    if (number := last_number(typed)) is not None:
-        return _last(database, number)
-    # The shortest first: the id that was typed in full is among them.
-    query = sa.select(*RUN_COLUMNS).where(id_fits(_RUN.run_id, typed)).limit(SHOWN + 1)
-    query = query.order_by(sa.func.length(_RUN.run_id), _RUN.run_id)
-    directory = directory_of_engine(database)
-    runs = [run_of(row, directory) for row in rows_of(database, query)]
-    places = (place_words(run.profile, run.provider, run.place) for run in runs)
-    known = [Known(run.run_id, "run", where=at) for run, at in zip(runs, places, strict=True)]
-    chosen = meant(run_id, known, "run", advice="'diskbench results list' lists all runs").id
-    return next(run for run in runs if run.run_id == chosen)
-
-
-def _last(database: Engine, number: int) -> Run:
-    """The newest run of the trial that was begun or imported last but `number`. Raises
-    UnknownName."""
-    trials = newest_trials(database, (), number + 1, order=last_stored_first())
-    if len(trials) > number:
-        run_id = list(trials.values())[number]
-        return runs_by_id(database, [run_id])[run_id]
-    if not trials:
-        raise UnknownName("run", LAST, (), advice="no runs yet: measure with 'diskbench run'")
-    raise UnknownName(
-        "run", f"{LAST}~{number}", (), advice=f"only {counted(len(trials), 'trial')} stored"
-    )
+def trial_counted(database: Engine, text: str) -> str | None:
+    """The trial that is counted by the typed text: `last` for the one that was begun or imported
+    last, `last~N` for the one that N later ones follow, and N for line N of `results list` without
+    a selection. None for other text. Raises UnknownName."""
+    typed, order = text.strip().lower(), last_stored_first()
+    skipped = last_number(typed)
+    if skipped is None and (number := line_number(typed)) is not None:
+        skipped, order = number - 1, newest_first()
+    if skipped is None:
+        return None
+    trials = list(newest_trials(database, (), skipped + 1, order=order))
+    if len(trials) > skipped:
+        return trials[skipped]
+    stored = f"only {counted(len(trials), 'trial')} stored"
+    advice = stored if trials else "no runs yet: measure with 'diskbench run'"
+    raise UnknownName("trial", typed, (), advice=advice)
 
 
 def newest_trials(

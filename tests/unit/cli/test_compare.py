@@ -122,7 +122,8 @@ def test_what_only_one_side_measured_is_named(database, call):
         (("disk=gp2", "colour=red"), "'colour' is not a valid key of a selection"),
         (("disk=gp2", "zzz"), "unknown run, trial or matrix 'zzz'"),
         (("disk=gp2", "profile=quick"), "A and B have trials in common: 10"),
-        (("disk=gp2", "disk=gp2 "), "A and B are both"),
+        (("disk=gp2", "disk=gp2 "), "A and B are the same: 'disk=gp2'"),
+        (("1", "last"), "A and B are the same: '1' and 'last'"),
         (("disk=gp2", "2026-13-01..2026-14-01"), "is not a time"),
     ],
 )

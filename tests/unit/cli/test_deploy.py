@@ -45,6 +45,17 @@ def test_the_unit_starts_a_worker_with_options_that_it_has():
     assert unit["Service"]["KillMode"] == "process", "fio of this machine goes on"
 
 
+def test_systemd_knows_every_key_of_the_unit(tmp_path):
+    if (tool := shutil.which("systemd-analyze")) is None:
+        pytest.skip("no systemd")
+    unit = tmp_path / "diskbench-worker.service"
+    text = (DEPLOY / unit.name).read_text()
+    unit.write_text(text.replace("/opt/diskbench/bin/diskbench", sys.executable))
+    verify = (tool, "verify", "--man=no", unit)
+    done = subprocess.run(verify, capture_output=True, text=True, check=False)
+    assert (done.returncode, unit.name in done.stderr) == (0, False), done.stderr
+
+
 def test_the_environment_is_known_to_diskbench_and_the_files_of_the_container_are_there(tmp_path):
     environ = settings_of((DEPLOY / "worker.env").read_text())
     settings, _, unknown = traced_settings(

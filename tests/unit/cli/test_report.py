@@ -28,7 +28,7 @@ from diskbench.report.page.write_report import rendered
 from diskbench.results.step_verdicts import step_verdicts
 from diskbench.store.database import open_database
 from diskbench.store.evidence import open_evidence
-from diskbench.store.query import find_run, find_runs
+from diskbench.store.query import find_runs, runs_by_id
 from diskbench.store.result_tables import warning
 from diskbench.units import format_iops
 
@@ -83,7 +83,7 @@ def test_what_was_measured_when_and_by_which_versions_and_how_to_repeat_it(store
     assert main.main(["report", "-q", "-o", str(tmp_path / "a.html")]) == 0
     html = (tmp_path / "a.html").read_text()
     assert f"{evidence.url}/runs/{FIRST}/" in html
-    began = find_run(open_database(f"sqlite:///{tmp_path}/rows.db"), FIRST).started_at
+    began = runs_by_id(open_database(f"sqlite:///{tmp_path}/rows.db"), [FIRST])[FIRST].started_at
     assert f"{datetime.fromisoformat(began).astimezone():%Y-%m-%d %H:%M}" in html
     assert "fio 3.33" in html
     assert f"profile {plan.profile.name} (d1)" in html

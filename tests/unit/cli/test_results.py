@@ -197,7 +197,7 @@ def test_a_run_that_goes_on_or_left_something_on_its_host_is_not_deleted(call, s
     begin_run(stores[0], plan.run_ids[0])
     assert "is running" in call.refused("results", "delete", plan.run_ids[0], "--yes")
     create_lease(stores[0], Lease(lease_id=FIRST, provider="ssh", run_ids=RUN_IDS))
-    assert f"diskbench gc {FIRST}" in call.refused("results", "delete", SECOND, "--yes")
+    assert f"diskbench gc {short(FIRST)}" in call.refused("results", "delete", SECOND, "--yes")
     release_lease(stores[0], FIRST)
     assert call("results", "delete", SECOND, "--yes")[0] == 0
 

@@ -6,6 +6,7 @@ from typing import get_args
 import pytest
 from tests.rigs.replicates import measured
 
+from diskbench.cli.selecting import print_id
 from diskbench.model.run import KEYS
 from diskbench.results.exported_rows import ExportFormat
 from diskbench.store.database import open_database
@@ -145,7 +146,15 @@ def test_a_list_fits_80_columns_and_wide_has_everything(call):
     assert max(map(len, lines)) <= 80
     assert " gp2 20 GiB " in lines[-1]
     assert "3,000 IOPS" in lines[-1]
+    call.done("compare", lines[-1].split()[0], lines[1].split()[0])
     code, out, _ = call("results", "list", "--wide")
     header, *lines = out.splitlines()
     assert {"disk", "region", "instance", "where", "labels"} <= set(header.split())
     assert max(map(len, lines)) > 80
+
+
+def test_an_id_is_short_for_a_person_and_whole_for_a_program(capsys, monkeypatch):
+    for is_terminal in (True, False):
+        monkeypatch.setattr("sys.stdout.isatty", lambda told=is_terminal: told)
+        print_id("01kq8z6rj0aaaaaaaaaaaaaaa1")
+    assert capsys.readouterr().out.split() == ["aaaaaaa1", "01kq8z6rj0aaaaaaaaaaaaaaa1"]

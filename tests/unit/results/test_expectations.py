@@ -27,7 +27,7 @@ from diskbench.store.database import open_database
 from diskbench.store.evidence import open_evidence
 from diskbench.store.import_sources import read_sources
 from diskbench.store.imports import imported
-from diskbench.store.query import find_run
+from diskbench.store.query import runs_by_id
 from diskbench.units import KIB, MIB, NS_PER_S
 
 UNDATED = {"started_at": "", "finished_at": ""}
@@ -233,7 +233,8 @@ def taken(tmp_path):
         path.write_text(report)
         labels = {"as_disk": "aws:gp3:100"} | hint
         read = list(imported(database, evidence, read_sources([path])[0], labels, "0"))
-        runs = [find_run(database, one.manifest.run_id) for one in read]
+        ids = [one.manifest.run_id for one in read]
+        runs = list(map(runs_by_id(database, ids).get, ids))
         return trial_verdicts(database, evidence, runs, books=SHIPPED)
 
     yield judge

@@ -117,6 +117,7 @@ def test_trials_come_newest_first_with_their_runs_together(any_database):
     assert [len(headlines) for _, headlines in trials] == [1, 1, 3]
     trials, total = kept.recent_trials(any_database, [parse_filter("disk=gp2")], limit=1)
     assert (len(trials), total) == (1, 2)
+    assert [trial.number for trial, _ in trials] == [2], "as in the list of all"
 
 
 def digests(database):

@@ -15,7 +15,7 @@ from diskbench.store import archive, import_sources, imports
 from diskbench.store.clock import now, ulid_time
 from diskbench.store.import_sources import read_sources
 from diskbench.store.imports import imported
-from diskbench.store.query import find_measurements, find_run, find_runs
+from diskbench.store.query import find_measurements, find_runs, runs_by_id
 from diskbench.store.rebuild import rebuild
 
 pytestmark = pytest.mark.slow
@@ -44,7 +44,7 @@ def fio_json(tmp_path):
 
 def test_fio_json_becomes_a_run_kept_to_the_byte_and_twice_is_once(database, evidence, fio_json):
     [run_id] = take_in(database, evidence, fio_json, labels=(("from", "a friend"),))
-    run = find_run(database, run_id)
+    run = runs_by_id(database, [run_id])[run_id]
     assert (run.imported, run.unverified, run.state) == (True, True, "done")
     assert (run.profile, run.provider) == ("result.json", "import/fio-json")
     assert run.labels == {"from": "a friend"}
@@ -69,7 +69,7 @@ def test_logs_beside_a_result_belong_to_it(database, evidence, fio_json, tmp_pat
 
 def test_logs_alone_are_a_run_with_a_series_and_no_rows(database, evidence, fio_json, tmp_path):
     [run_id] = take_in(database, evidence, *fio_json.parent.glob("*.log"))
-    assert find_run(database, run_id).provider == "import/fio-log"
+    assert runs_by_id(database, [run_id])[run_id].provider == "import/fio-log"
     assert find_measurements(database) == []
     assert diskbench.load_series(run_id, evidence=(tmp_path / "evidence").as_uri()).height > 0
 
@@ -80,7 +80,7 @@ def test_logs_without_a_time_have_no_date_and_copied_are_the_same_run(database, 
     for log in logs:
         os.utime(log, (1_600_000_000, 1_600_000_000))
     assert take_in(database, evidence, *logs) == [run_id]
-    run = find_run(database, run_id)
+    run = runs_by_id(database, [run_id])[run_id]
     assert (run.measured_at, run.started_at, run.finished_at) == (None, None, None)
     assert before <= run.created_at <= now(), "when it was imported"
     assert ulid_time(run_id)[:19] == run.created_at[:19]

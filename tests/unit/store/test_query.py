@@ -1,5 +1,7 @@
 """Which runs, rows and steps are found; and a database that is made again of the evidence."""
 
+import re
+
 import pytest
 import sqlalchemy as sa
 from hypothesis import HealthCheck, given, settings
@@ -14,6 +16,7 @@ from diskbench.errors import EvidenceDamaged, InvalidValue, UnknownName
 from diskbench.model.ids import short
 from diskbench.model.outcome import Problem
 from diskbench.model.run import run_columns
+from diskbench.results.selection import selected
 from diskbench.store import archive, schema
 from diskbench.store import query as queries
 from diskbench.store.database import open_database, transaction
@@ -21,7 +24,7 @@ from diskbench.store.evidence import open_evidence
 from diskbench.store.evidence_place import directory_of_engine, whole_url
 from diskbench.store.finish import finish_run
 from diskbench.store.leases import Lease, create_lease
-from diskbench.store.query import find_measurements, find_run, find_runs
+from diskbench.store.query import find_measurements, find_run_ids, find_runs, runs_by_id
 from diskbench.store.rebuild import rebuild
 from diskbench.store.step_rows import save_step
 from diskbench.store.upsert import upsert
@@ -52,7 +55,7 @@ def test_runs_come_newest_first_by_day_or_name_and_measurements_carry_their_colu
     assert ids(three) == [C, B, A]
     assert [run.run_id for run in find_runs(three, limit=2)] == [C, B]
     assert queries.count_runs(three) == 3
-    day = find_run(three, C).created_at[:10]
+    day = runs_by_id(three, [C])[C].created_at[:10]
     assert ids(three, f"created_at={day}") == [C]
     assert ids(three, f"created_at<={day}") == [C, B, A]
     assert ids(three, f"created_at>{day}") == []
@@ -115,25 +118,40 @@ def test_every_field_that_is_offered_can_be_filtered_by(three):
         find_runs(three, [parse_filter(f"{field.replace('KEY', 'k')}=")])
 
 
-def test_a_run_is_found_by_the_beginning_of_its_id_or_as_the_last_and_several_are_listed(three):
-    assert find_run(three, A).run_id == A
-    assert find_run(three, A[:-2].upper() + "A1").run_id == A
-    assert find_run(three, "01kr").run_id == C
-    assert find_run(three, short(C)).run_id == C
-    assert find_run(three, "last").run_id == C
-    assert find_run(three, "LAST~1").run_id == B
-    assert find_run(three, "last~2").run_id == A
-    with pytest.raises(UnknownName, match="only 3 trials stored"):
-        find_run(three, "last~3")
-    with pytest.raises(InvalidValue, match=f"(?s)matches several:.*{A}  run.*{B}  run"):
-        find_run(three, "01kq")
+MEANT = {
+    A: (A, A[:-2].upper() + "A1", "3", "last~2"),
+    B: ("LAST~1", "2", " 2 "),
+    C: ("01kr", short(C), "last", "1"),
+}
 
 
-@pytest.mark.parametrize("run_id", ["nothing", "%", "_" * 26, "", " ", "\t\n"])
-def test_an_id_that_no_run_has_is_told(three, run_id):
-    kind, words = (UnknownName, "unknown run") if run_id.strip() else (InvalidValue, "is empty")
-    with pytest.raises(kind, match=words):
-        find_run(three, run_id)
+@pytest.mark.parametrize(("run_id", "texts"), MEANT.items())
+def test_a_run_is_meant_by_its_id_as_the_last_and_by_its_number_in_the_list(three, run_id, texts):
+    for text in texts:
+        assert find_run_ids(three, selected(three, text)) == [run_id], text
+
+
+@pytest.mark.parametrize(
+    ("text", "kind", "told"),
+    [
+        ("last~3", UnknownName, "only 3 trials stored"),
+        ("4", UnknownName, "unknown trial '4'.*only 3 trials stored"),
+        (A[:-2], InvalidValue, f"matches several:.*{A}.*{B}"),
+        *((text, UnknownName, "unknown run") for text in ("nothing", "%", "_" * 26, "1234567")),
+        *((text, InvalidValue, "is empty") for text in ("", " ", "\t\n")),
+    ],
+)
+def test_text_that_means_no_run_or_several_is_refused(three, text, kind, told):
+    with pytest.raises(kind) as caught:
+        selected(three, text)
+    assert re.search(told, f"{caught.value}\n{caught.value.advice}", re.DOTALL)
+
+
+def test_a_number_that_is_the_name_of_a_matrix_is_refused(three):
+    with transaction(three) as connection:
+        connection.execute(sa.update(schema.matrix).values(name="2", kind=None))
+    with pytest.raises(InvalidValue, match="name of a matrix and a number"):
+        selected(three, "2")
 
 
 BY_INDEX = {
@@ -155,7 +173,7 @@ def test_the_newest_runs_are_listed_through_an_index(database, order, index):
 @pytest.mark.slow
 def test_many_runs_are_listed_without_a_query_a_run(database):
     save_plan(database, make_plan((A,)), "file:///e")
-    template = run_columns(find_run(database, A))
+    template = run_columns(runs_by_id(database, [A])[A])
     rows = [template | {"run_id": f"{A[:-5]}{i:05d}", "run_index": i} for i in range(500)]
     statements = []
     with transaction(database) as connection:

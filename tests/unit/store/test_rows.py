@@ -26,7 +26,7 @@ from diskbench.store.campaigns import asked_to_stop, list_campaigns, update_cell
 from diskbench.store.clock import now, ulid_time
 from diskbench.store.executors import Executor
 from diskbench.store.leases import Lease
-from diskbench.store.query import find_run, find_runs
+from diskbench.store.query import find_runs, runs_by_id
 from diskbench.store.result_tables import PREFIX, metadata
 from diskbench.store.run_row import run_row
 from diskbench.store.schema_revision import HEAD, VERSION_TABLE
@@ -62,11 +62,11 @@ def test_a_plan_comes_back_as_it_was_and_saved_twice_changes_nothing_even_when_i
 
 def test_a_run_begins_once(saved):
     rows.begin_run(saved, RUN_IDS[0])
-    first = find_run(saved, RUN_IDS[0])
+    first = runs_by_id(saved, RUN_IDS)[RUN_IDS[0]]
     rows.begin_run(saved, RUN_IDS[0])
-    assert find_run(saved, RUN_IDS[0]) == first
+    assert runs_by_id(saved, RUN_IDS)[RUN_IDS[0]] == first
     assert (first.state, first.started_at is not None) == ("running", True)
-    assert find_run(saved, RUN_IDS[1]).state == "planned"
+    assert runs_by_id(saved, RUN_IDS)[RUN_IDS[1]].state == "planned"
 
 
 def test_runs_are_in_order_of_when_they_began_not_of_when_they_were_planned(saved):
@@ -74,7 +74,7 @@ def test_runs_are_in_order_of_when_they_began_not_of_when_they_were_planned(save
         rows.begin_run(saved, run_id)
         rows.end_run(
             saved, run_id, "done", None,
-            started_at=find_run(saved, run_id).started_at, finished_at=FINISHED,
+            started_at=runs_by_id(saved, RUN_IDS)[run_id].started_at, finished_at=FINISHED,
         )  # fmt: skip
     assert [run.run_id for run in find_runs(saved)] == list(RUN_IDS), "the last that began is first"
     assert all(run.when == run.started_at for run in find_runs(saved))
@@ -103,7 +103,7 @@ def test_a_run_ends_the_same_twice(saved):
     for _ in range(2):
         rows.end_run(saved, RUN_IDS[0], "failed", problem, started_at=None, finished_at=FINISHED)
     assert rows.unfinished_runs(saved, TRIAL_ID) == RUN_IDS[1:]
-    found = find_run(saved, RUN_IDS[0])
+    found = runs_by_id(saved, RUN_IDS)[RUN_IDS[0]]
     told = (found.state, found.error_kind, found.error, found.advice)
     assert told == ("failed", "FioFailed", "no", "look")
 

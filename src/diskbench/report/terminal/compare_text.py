@@ -10,7 +10,7 @@ from diskbench.model.campaign import ReplicateLine, Replicates
 from diskbench.model.comparison import Compared, Comparison, Finding, Metric, Replicated
 from diskbench.model.doubts import doubt_words
 from diskbench.model.history import History, LevelChange
-from diskbench.model.ids import short
+from diskbench.model.ids import line_number, short
 from diskbench.model.verdict import StepVerdict
 from diskbench.report.assemble.words import (
     NO_INTERVAL,
@@ -50,7 +50,8 @@ def compare_lines(
     """A table for each block of comparisons, its doubts, then what was not compared. `verbose` adds
     the replicates of both sides and each conclusion in words."""
     for name, side in (("A", comparison.a), ("B", comparison.b)):
-        asked = f"{side.asked}: {counted(len(side.trials), 'trial')}"
+        sign = "" if line_number(side.asked) is None else "#"
+        asked = f"{sign}{side.asked}: {counted(len(side.trials), 'trial')}"
         yield f"{name}  {', '.join((asked, *side.marks))}"
     signs: set[str] = set()
     for block, group in groupby(comparison.compared, key=lambda line: line.block):
@@ -161,26 +162,27 @@ def replicated_text(figure: Replicated, show: Callable[[float], str]) -> str:
 def regression_lines(
     histories: Iterable[History], undated: Collection[str] = (), *, width: int = 80
 ) -> Iterator[str]:
-    """Histories with changes, the largest change first; then those without. Of each only its lines
-    are kept. `undated` are trials that have no place in one, known when all histories are."""
+    """Histories with changes, the largest change first; then those without; then how many have too
+    few measurements. Of each only its lines are kept. `undated` are trials that have no place in
+    one, known when all histories are."""
     changed: list[tuple[float, list[str]]] = []
     steady: list[str] = []
-    few: dict[tuple[str, str], list[str]] = {}
+    few: list[int] = []
     for history in histories:
         if history.changes:
             largest = max(abs(change.change) for change in history.changes)
             changed.append((-largest, [*_history(history, width), ""]))
         elif history.visible is None:
-            of_block = few.setdefault((history.block, nothing_text(history)), [])
-            of_block.append(f"{history.step} {history.direction}")
+            few.append(len(history.points))
         else:
             text = f"{_name(history)}: {nothing_text(history)}, {_limits(history)}"
             steady += wrapped("", text, width)
     for _, lines in sorted(changed, key=itemgetter(0)):
         yield from lines
     yield from steady
-    for (block, text), steps in few.items():
-        yield from wrapped("", f"{block}, {', '.join(steps)}: {text}", width)
+    if few:
+        text = f"{counted(len(few), 'figure')} measured at most {times(max(few))}"
+        yield from wrapped("", f"{text}: a change needs at least six measurements", width)
     if undated:
         text = f"{', '.join(undated)}: the time of measurement is unknown"
         yield from wrapped("", f"left out, because they have no date: {text}", width)

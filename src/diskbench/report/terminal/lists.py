@@ -71,7 +71,7 @@ def target(run: Run) -> str:
     return " ".join(word for word in (device or path, run.filesystem) if word)
 
 
-_TRIAL_HEADER = ("when", "disk", "profile", "figure", "trust", "id")
+_TRIAL_HEADER = ("#", "when", "disk", "profile", "figure", "trust", "id")
 _DISK, _PROFILE = map(_TRIAL_HEADER.index, ("disk", "profile"))
 _LEAST = {_DISK: 16, _PROFILE: 8}
 """The columns that are cut where lines are too long, with the characters that each keeps."""
@@ -90,7 +90,7 @@ def trial_lines(trials: Sequence[ListedTrial], *, width: int | None = None) -> I
     """A header, then a line for each trial, with times in the local timezone. No line is longer
     than `width` (None: any length): the middle of disks and profiles is left out first."""
     rows = [_TRIAL_HEADER, *(_trial_cells(trial) for trial in trials)]
-    for line in aligned(rows, least=_LEAST, width=width, fit=_fit):
+    for line in aligned(rows, right={0}, least=_LEAST, width=width, fit=_fit):
         yield line if width is None else cut(line, width)
 
 
@@ -141,7 +141,7 @@ def _trial_cells(trial: ListedTrial) -> tuple[str, ...]:
     words = headline_words(trial.headline) if trial.headline else NONE
     figure = state_words(trial) or f"{words} {EMULATED * run.emulated} {IMPORTED * run.imported}"
     day = when if when == NO_DATE else when[_YEAR:]
-    cells = (day, bought(run), profile, figure, _trust(trial), _id(trial))
+    cells = (str(trial.number), day, bought(run), profile, figure, _trust(trial), _id(trial))
     return tuple(" ".join(cell.split()) for cell in cells)
 
 

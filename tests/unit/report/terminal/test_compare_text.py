@@ -173,7 +173,8 @@ KERNEL = Difference(fact="kernel", a=("6.1",), b=("6.5",))
         (history([3000] * 9, change(0.1)), ["better: 3,000 IOPS → 3,300 IOPS (+10.0 %)"]),
         (history([3000] * 9),
          ["no change in 9 measurements; a change of 5 % or more would have been"]),
-        (history([3000] * 3, visible=None), ["measured 3 times; at least six"]),
+        (history([3000] * 3, visible=None),
+         ["1 figure measured at most 3 times: a change needs at least six measurements"]),
     ],
     ids=["worse", "better", "none", "too few"],
 )  # fmt: skip

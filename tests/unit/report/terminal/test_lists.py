@@ -88,13 +88,14 @@ RENTED = DISK | {"provider": "aws", "address": None}
 def trial(*, states=None, trust="yes", **changes) -> ListedTrial:
     counts = Counter(states or ["done"])
     headline = Headline("read", 3000.0, 3000.0 * 4096, None, trust)
-    return ListedTrial(a_run(**({"state": "done"} | changes)), counts, headline)
+    return ListedTrial(7, a_run(**({"state": "done"} | changes)), counts, headline)
 
 
 def test_a_line_has_when_disk_profile_figure_trust_and_short_id():
     one = trial(**RENTED)
     header, line = trial_lines([one], width=100)
-    assert header.split() == ["when", "disk", "profile", "figure", "trust", "id"]
+    assert header.split() == ["#", "when", "disk", "profile", "figure", "trust", "id"]
+    assert line.startswith("7  ")
     assert "2 × gp3 1,000 GiB " in line
     assert "3,000 IOPS  yes" in line
     assert line.endswith(f"  {one.newest.run_id[-8:]}")
@@ -153,7 +154,7 @@ def test_lines_fit_and_ids_stay_whole(width):
 )
 def test_states(states, suspended, shown):
     one = trial(states=states)
-    _, line = trial_lines([ListedTrial(one.newest, one.states, one.headline, suspended)], width=80)
+    _, line = trial_lines([replace(one, suspended=suspended)], width=80)
     assert f"  {shown}  " in line
     assert ("IOPS" in line) == ("done" in states and not {"running", "planned"} & set(states))
 

@@ -57,7 +57,8 @@ QD1, QD32 = "rand-read-4k-qd1", "rand-read-4k-qd32"
 
 def view(*conditions, rows=None, state="done"):
     made = plan(runs=1)
-    cell = made.cell.model_copy(update={"fail_if": tuple(map(Threshold.failing, conditions))})
+    fail_if = tuple(Threshold.failing(text, "--fail-if") for text in conditions)
+    cell = made.cell.model_copy(update={"fail_if": fail_if})
     subject = replace(subject_of_plan(made.model_copy(update={"cell": cell})), state=state)
     return replace(trial(rows), subject=subject)
 

@@ -4,15 +4,14 @@ others may; and CloudWatch's own word on the limit of a step."""
 import json
 import struct
 import subprocess
-from pathlib import Path
 from typing import Any
 
 import pytest
 from tests.cloud.eager import GIVES_UP
 from tests.cloud.measured import a_renter, document, rents
-from tests.cloud.rented import ZONE, Aws
+from tests.cloud.rented import ZONE
 from tests.contract.rented import AwsCloud
-from tests.rigs.cli import Cli, merged_rows
+from tests.rigs.cli import merged_rows
 
 from diskbench.errors import InvalidValue
 from diskbench.providers.aws.doctor import policy
@@ -24,7 +23,7 @@ TABLE = bytes(446) + ENTRY + bytes(48) + b"\x55\xaa"
 """A partition table (MBR) with one partition of 4 MiB."""
 
 
-def a_snapshot(aws: Aws, *, size_gib: int = 1, of: str | None = None) -> str:
+def a_snapshot(aws, *, size_gib=1, of=None):
     """A snapshot of an empty disk, or of one with a filesystem or a partition table in it."""
     ec2 = aws.client()
     asked = {"AvailabilityZone": ZONE, "VolumeType": "gp3", "Size": size_gib}
@@ -113,7 +112,7 @@ def test_a_disk_from_a_snapshot_of_a_filled_one_is_slow_until_it_was_read(
 SECONDS = 10
 
 
-def run(aws: Aws, tmp_path: Path) -> tuple[Cli, str]:
+def run(aws, tmp_path):
     """A run on a disk of 100 IOPS, whose metrics have periods of two seconds; what was printed."""
     user = a_renter(tmp_path, {**aws.env, GIVES_UP: "metric_s=2"})
     done = rents(user, "aws", aws, "--disk io1 --size 4 --iops 100", seconds=SECONDS)

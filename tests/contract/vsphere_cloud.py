@@ -1,6 +1,5 @@
 """vSphere for the contract: VMware's simulator, and powers over it."""
 
-from emulators.vsphere.cloud import Vsphere
 from tests.cloud.eager import VSPHERE
 from tests.cloud.rented_vsphere import clone, listed
 from tests.contract.rented import CloudRig, enter, switches
@@ -8,7 +7,6 @@ from tests.contract.rented import CloudRig, enter, switches
 from diskbench.model.options import RentSpec
 from diskbench.model.rental import Scope
 from diskbench.ports import Renter
-from diskbench.providers.skeleton.leases import Tagged
 from diskbench.providers.vsphere.cloud import VsphereProvider
 from diskbench.providers.vsphere.inventory import machines
 from diskbench.providers.vsphere.plugin import VsphereOptions
@@ -33,32 +31,32 @@ class VsphereCloud(CloudRig):
         RentSpec(size_gib=20, endpoint_url="http://127.0.0.2:1", vsphere=NVME),
     )
 
-    def __init__(self, vsphere: Vsphere, monkeypatch, home) -> None:
+    def __init__(self, vsphere, monkeypatch, home):
         self.vsphere = vsphere
         enter(vsphere, monkeypatch, home)
         self.provider: Renter = VsphereProvider(timing=VSPHERE)
         trusted = VsphereOptions(datastore="nvme", ca_file=str(vsphere.simulator.ca_file))
         self.spec = RentSpec(size_gib=1, endpoint_url=vsphere.endpoint, vsphere=trusted)
 
-    def count(self, lease_id: str) -> int:
+    def count(self, lease_id):
         machines, line = listed(self.vsphere), f"diskbench-lease: {lease_id}\n"
         return sum(line in machine.notes + "\n" for machine in machines)
 
-    def ends(self, lease_id: str) -> set[float]:
+    def ends(self, lease_id):
         name = f"diskbench-{lease_id}-machine"
         found = (mark(one.notes) for one in listed(self.vsphere) if one.name == name)
         return {float(one.expires_at) for one in found if one and one.expires_at} | switches()
 
-    def make(self, lease_id: str, name: str) -> str:
+    def make(self, lease_id, name):
         clone(self.vsphere, name, f"notes\ndiskbench-lease: {lease_id}\ndiskbench-expires: 1")
         self.vsphere.settled()  # it is an old thing: the lag is over for it
         (made,) = [one for one in self._marked(lease_id) if one.name == name]
         return made.told
 
-    def is_there(self, copy: str) -> bool:
+    def is_there(self, copy):
         return copy in {one.told for one in self._marked(None)}
 
-    def _marked(self, lease_id: str | None) -> list[Tagged]:
+    def _marked(self, lease_id):
         assert isinstance(self.provider, VsphereProvider)
         scope = Scope(provider="vsphere", endpoint=self.vsphere.endpoint)
         scope = scope.model_copy(update={"ca_file": str(self.vsphere.simulator.ca_file)})

@@ -1,20 +1,13 @@
 """Runs that begin at the moment of their plan, which is in their ULID, whenever the test runs."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING
-
 import sqlalchemy as sa
 
 from diskbench.store import rows
 from diskbench.store.database import transaction
 from diskbench.store.schema import run
 
-if TYPE_CHECKING:
-    from sqlalchemy.engine import Engine
 
-
-def begin_run(database: Engine, run_id: str) -> None:
+def begin_run(database, run_id):
     """As rows.begin_run, with the date of its plan."""
     rows.begin_run(database, run_id)
     with transaction(database) as connection:

@@ -5,11 +5,10 @@ import os
 import resource
 import subprocess
 import sys
-from collections.abc import Iterable
 from dataclasses import replace
 from pathlib import Path
 
-from tests.rigs.cli import Cli, in_process
+from tests.rigs.cli import in_process
 
 ROOT = Path(__file__).parents[2]
 
@@ -19,7 +18,7 @@ CPU_S = 60
 """Processor time, which a busy machine does not change."""
 
 
-def limits() -> None:
+def limits():
     """For Popen's `preexec_fn`."""
     resource.setrlimit(resource.RLIMIT_AS, (MEMORY_BYTES, MEMORY_BYTES))
     resource.setrlimit(resource.RLIMIT_CPU, (CPU_S, CPU_S))
@@ -28,7 +27,7 @@ def limits() -> None:
 Ended = subprocess.CompletedProcess[str]
 
 
-def limited(user: Cli, lines: Iterable[tuple[str, ...]]) -> list[Ended]:
+def limited(user, lines):
     """Call command lines one after the other in one process, with these limits for all of them
     together: starting it takes longer than most of them. What came back of each. Raises
     AssertionError with the number of the line that ended it."""
@@ -45,7 +44,7 @@ def limited(user: Cli, lines: Iterable[tuple[str, ...]]) -> list[Ended]:
     return ended
 
 
-def _call_each(lines: list[list[str]]) -> None:
+def _call_each(lines):
     from diskbench.cli.main import main
 
     for line in lines:

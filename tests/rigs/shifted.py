@@ -9,19 +9,18 @@ from functools import cache
 from pathlib import Path
 
 from platformdirs import user_cache_path
-from tests.rigs.cli import Cli
 
 _SOURCE = Path(__file__).with_name("shifted_clock.c")
 
 
-def shifted(user: Cli, seconds: int) -> Cli:
+def shifted(user, seconds):
     """The same user on a machine whose clock is so many seconds ahead (negative: behind)."""
     wrong = {"LD_PRELOAD": clock_library(), "SHIFTED_CLOCK_S": str(seconds), "TZ": "UTC"}
     return replace(user, extra_env=user.extra_env | wrong)
 
 
 @cache
-def clock_library() -> str:
+def clock_library():
     """The compiled library, kept in the user's cache for each state of its source."""
     digest = hashlib.sha256(_SOURCE.read_bytes()).hexdigest()[:16]
     built = user_cache_path("diskbench-tests", ensure_exists=True) / f"shifted-clock-{digest}.so"

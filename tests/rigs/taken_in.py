@@ -1,22 +1,11 @@
 """Files of others as runs of a store, as `results import` makes them."""
 
-from collections.abc import Mapping
-from pathlib import Path
-
-from sqlalchemy.engine import Engine
-
-from diskbench.ports import EvidenceStore
 from diskbench.store.database import open_database
 from diskbench.store.import_sources import read_sources
 from diskbench.store.imports import imported
 
 
-def taken_in(
-    evidence: EvidenceStore,
-    *paths: Path,
-    database: Engine | None = None,
-    labels: Mapping[str, str] | None = None,
-) -> list[str]:
+def taken_in(evidence, *paths, database=None, labels=None):
     """The ids of the runs in the files, whose rows go into `database` (None: one in memory)."""
     engine = database or open_database("sqlite://")
     runs = imported(engine, evidence, read_sources(paths)[0], labels or {}, "0.1.0")

@@ -1,13 +1,10 @@
 """What cannot be had on AWS is refused before any call, with the value and what is allowed."""
 
-from typing import Any
-
 import pytest
 from tests.books import SHIPPED
 
 from diskbench.errors import InvalidValue, UnknownName, UserError
 from diskbench.model.options import RentSpec
-from diskbench.model.rental import Rental
 from diskbench.providers.aws.disk_request import disk_request
 from diskbench.providers.aws.offer import foresee
 from diskbench.providers.options import EmulationOptions
@@ -106,7 +103,7 @@ def test_every_form_that_ec2_takes_names_a_key(key):
     disk_request(RentSpec(**GP2, kms_key=key))
 
 
-def offered(**more: Any) -> Rental:
+def offered(**more):
     """What is expected for 100 GiB of gp3 in us-east-1."""
     spec = RentSpec(disk="gp3", size_gib=100, region="us-east-1", **more)
     return foresee(SHIPPED, spec, disk_request(spec))

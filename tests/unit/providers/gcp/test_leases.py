@@ -1,7 +1,5 @@
 """What was sent for a lease, read from operations."""
 
-from typing import Any
-
 import pytest
 
 from diskbench.providers.gcp.leases import still_made
@@ -10,7 +8,7 @@ ZONE = "https://www.googleapis.com/compute/v1/projects/p/zones/us-central1-a"
 MACHINE = f"{ZONE}/instances/diskbench-one-machine"
 
 
-def operation(kind: str, at: int, status: str = "DONE", **more: Any) -> dict[str, Any]:
+def operation(kind, at, status="DONE", **more):
     started = f"2026-11-23T00:00:{at:02}Z"
     told = {"operationType": kind, "targetLink": MACHINE, "status": status, "insertTime": started}
     return {**told, **more}

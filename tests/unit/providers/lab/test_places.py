@@ -1,29 +1,26 @@
 """The registry of addresses while several lab hosts come and go at once."""
 
 import threading
-from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
-
-import pytest
 
 from diskbench.providers.lab import machines
 from diskbench.providers.lab import places as registry
 from diskbench.providers.lab.places import ADDRESSES, LeaseFolder, claim_address, give_up_address
 
 
-def places(base: Path, number: int) -> list[LeaseFolder]:
+def places(base, number):
     found = [LeaseFolder(f"lease{n}", base / f"lease{n}") for n in range(number)]
     for place in found:
         place.path.mkdir(parents=True)
     return found
 
 
-def first_time(patched: pytest.MonkeyPatch, name: str, before: Callable[[Path], object]) -> None:
+def first_time(patched, name, before):
     """Do something just before the first call of this method of Path: what another process does."""
     method, done = getattr(Path, name), []
 
-    def called(self: Path, *args: object, **kwargs: object) -> object:
+    def called(self, *args, **kwargs):
         if not done:
             done.append(True)
             before(self)
@@ -64,7 +61,7 @@ def test_hosts_that_are_released_at_once_leave_no_registry(tmp_path):
             claim_address(place)
         together = threading.Barrier(len(found))
 
-        def release(place: LeaseFolder, together: threading.Barrier = together) -> None:
+        def release(place, together=together):
             together.wait()
             give_up_address(place)
 

@@ -4,7 +4,6 @@ The faults are those that VMware's API declares for each method (pyVmomi's descr
 all kinds of each, and the runtime faults, which any method can have."""
 
 import ssl
-from collections.abc import Iterator
 from typing import Any
 from xml.parsers.expat import ExpatError, ParserCreate
 
@@ -12,11 +11,10 @@ import pytest
 from pyVmomi import vim, vmodl
 from tests.rigs.error_codes import table
 
-from diskbench.errors import DiskbenchError
 from diskbench.providers.vsphere.errors import is_missing, of_fault, translate
 
 
-def page_of_a_proxy() -> ExpatError:
+def page_of_a_proxy():
     """What pyVmomi raises for an answer that is no XML."""
     try:
         ParserCreate().Parse("an internal error")
@@ -53,7 +51,7 @@ RAISED: dict[str, Exception] = {
 }  # fmt: skip
 
 
-def faults() -> list[Any]:
+def faults():
     """The types of all these faults, by name."""
     from pyVmomi import VmomiSupport, vmodl
 
@@ -68,7 +66,7 @@ def faults() -> list[Any]:
     return sorted(found, key=lambda one: str(one._wsdlName))
 
 
-def rows() -> Iterator[tuple[str, DiskbenchError]]:
+def rows():
     for kind in faults():
         yield str(kind._wsdlName), of_fault(kind(msg="SAID"), ACTION)
     for name, raised in RAISED.items():

@@ -1,13 +1,11 @@
 """What would be made, told in a line, and what a person should know before it is."""
 
-from typing import Any
-
 import pytest
 from tests.unit.providers.vsphere.made import requested, resolved
 
 from diskbench.model.expectation import Promise
 from diskbench.model.options import RentSpec
-from diskbench.providers.vsphere.disk_request import Template, VspherePlace, VsphereResolved
+from diskbench.providers.vsphere.disk_request import Template, VspherePlace
 from diskbench.providers.vsphere.login import VsphereServer
 from diskbench.providers.vsphere.offer import rental
 
@@ -15,9 +13,7 @@ SERVER = VsphereServer("https://vcenter.example:443", "/etc/ca.pem")
 NVME, OLD = requested(controller="nvme"), Template(id="vm-1", name="old", hardware="vmx-11")
 
 
-def offered(
-    details: VsphereResolved, server: VsphereServer = SERVER, promise: Promise | None = None
-) -> Any:
+def offered(details, server=SERVER, promise=None):
     return rental(RentSpec(size_gib=20), details, server, "uuid-of-vcenter", promise)
 
 

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from emulators.gcp.cloud import Snapshot
 from emulators.gcp.regions import last
-from tests.contract.gcp_cloud import GcpCloud
+from tests.contract.clouds import GcpCloud
 
 from diskbench.catalog.books import Books
 from diskbench.errors import AccessDenied, HostUnavailable, InvalidValue, QuotaExceeded

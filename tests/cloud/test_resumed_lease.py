@@ -13,10 +13,8 @@ import pytest
 from emulators import guests
 from tests.cloud.azure_rig import NoTimer
 from tests.cloud.measured import EAGER, is_measuring
-from tests.contract.azure_cloud import AzureCloud
-from tests.contract.gcp_cloud import GcpCloud
+from tests.contract.clouds import AzureCloud, GcpCloud, VsphereCloud
 from tests.contract.rented import AwsCloud, switches
-from tests.contract.vsphere_cloud import VsphereCloud
 from tests.rigs.cli import Cli
 from tests.rigs.waiting import until
 

@@ -26,7 +26,7 @@ from tests.cloud.conftest import of, renew, table
 from tests.cloud.eager import GCP
 from tests.cloud.rented import REGION, Aws
 from tests.cloud.test_vsphere_policies import User as VsphereUser
-from tests.contract.gcp_cloud import GcpCloud
+from tests.contract.clouds import GcpCloud
 from tests.contract.rented import AwsCloud
 
 from diskbench.catalog.books import Books

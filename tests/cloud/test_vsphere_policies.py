@@ -5,7 +5,7 @@ from contextlib import contextmanager
 
 import pytest
 from emulators.vsphere.listing import operator
-from tests.contract.vsphere_cloud import VsphereCloud
+from tests.contract.clouds import VsphereCloud
 
 from diskbench.catalog.books import Books
 from diskbench.errors import InvalidValue, UnknownName, UserError

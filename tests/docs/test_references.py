@@ -15,6 +15,7 @@ import pytest
 import yaml
 from benchmarks import identify_lab, rates, scoreboard
 from tests.docs.pages import ROOT
+from tests.drills import book
 from tests.rigs.advised import SOURCE
 from tests.rigs.sshd import free_port
 
@@ -301,3 +302,15 @@ def test_an_own_configuration_is_in_the_command(monkeypatch, tmp_path):
     monkeypatch.setenv("DISKBENCH_SSH_CONFIG", f"{tmp_path}/of mine")
     route = parse_resolved("db1", "hostname 10.0.0.1\nport 22\n")
     assert route.by_hand() == f"ssh -F '{tmp_path}/of mine' db1"
+
+
+@pytest.mark.slow
+def test_no_two_drills_have_one_name():
+    names = [one.name for one in book.drills()]
+    assert sorted(names) == sorted(set(names))
+
+
+@pytest.mark.slow
+def test_the_page_of_drills_shows_the_book_as_it_is():
+    wanted = book.page(list(book.drills()))
+    assert book.PAGE.read_text() == wanted, "run python -m tests.drills.book"

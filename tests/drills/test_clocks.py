@@ -9,11 +9,11 @@ from pathlib import Path
 import pytest
 from tests.cloud.conftest import aws, aws_server  # noqa: F401 - fixtures
 from tests.cloud.test_gc_aws import leave
+from tests.rigs.ailing import shifted
 from tests.rigs.cli import a_user
 from tests.rigs.matrix_rows import CAMPAIGN, campaign_row, cell_row
 from tests.rigs.plans import make_plan, save_plan
 from tests.rigs.postgres import new_database
-from tests.rigs.shifted import shifted
 from tests.rigs.waiting import until
 
 from diskbench.model.spec import Cell, TargetSpec

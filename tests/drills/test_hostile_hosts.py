@@ -8,7 +8,7 @@ import tarfile
 from pathlib import Path
 
 import pytest
-from tests.rigs.memory import run_python
+from tests.rigs.limited import run_python
 from tests.rigs.windows import first_on_path, program
 
 from diskbench.hosts import collect as collecting

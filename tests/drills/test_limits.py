@@ -6,8 +6,8 @@ import os
 from concurrent.futures import ThreadPoolExecutor
 
 import pytest
+from tests.rigs.limited import run_diskbench, run_python
 from tests.rigs.measured import TIMES
-from tests.rigs.memory import run_diskbench, run_python
 from tests.rigs.plans import RUN_IDS, make_plan, make_step, save_plan
 from tests.rigs.windows import first_on_path, program
 

@@ -8,7 +8,7 @@ from tests.cloud.conftest import aws, aws_server, azure, azure_server
 from tests.cloud.eager import AWS
 from tests.cloud.rented import REGION, ZONE
 from tests.cloud.rented_azure import REGION as AZURE_REGION
-from tests.contract.azure_cloud import AzureCloud
+from tests.contract.clouds import AzureCloud
 from tests.rigs.cli import a_user
 
 from diskbench.errors import ReleaseFailed

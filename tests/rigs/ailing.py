@@ -1,17 +1,22 @@
 """A host whose commands wait, whose clock is moved, that restarts or lacks memory, when told to.
 Its own commands come first on the PATH. Over SSH other files lie over the kernel's boot id and
-/proc/vmstat, in a mount namespace."""
+/proc/vmstat, in a mount namespace. And processes whose wall clock is shifted, their monotonic clock
+is not."""
 
 import contextlib
+import hashlib
+import os
 import shutil
+import subprocess
 import uuid
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from functools import cache
 from pathlib import Path
 
+from platformdirs import user_cache_path
 from tests.rigs.cli import Cli, over_ssh
 from tests.rigs.flaky_proxy import FlakyProxy, flaky_proxy
-from tests.rigs.shifted import clock_library
 from tests.rigs.sshd import running_sshd
 from tests.rigs.windows import first_on_path, program
 
@@ -113,3 +118,25 @@ def reached_by_ssh(host: Ailing, user: Cli, directory: Path) -> Iterator[FlakyPr
     ):
         over_ssh(user, server.config_block("box", port=proxy.port))
         yield proxy
+
+
+_SOURCE = Path(__file__).with_name("shifted_clock.c")
+
+
+def shifted(user, seconds):
+    """The same user on a machine whose clock is so many seconds ahead (negative: behind)."""
+    wrong = {"LD_PRELOAD": clock_library(), "SHIFTED_CLOCK_S": str(seconds), "TZ": "UTC"}
+    return replace(user, extra_env=user.extra_env | wrong)
+
+
+@cache
+def clock_library():
+    """The compiled library, kept in the user's cache for each state of its source."""
+    digest = hashlib.sha256(_SOURCE.read_bytes()).hexdigest()[:16]
+    built = user_cache_path("diskbench-tests", ensure_exists=True) / f"shifted-clock-{digest}.so"
+    if not built.exists():
+        new = built.with_suffix(f".{os.getpid()}")
+        words = ["gcc", "-shared", "-fPIC", "-O1", "-Wall", "-Werror", "-o", str(new), str(_SOURCE)]
+        subprocess.run(words, check=True)
+        new.replace(built)
+    return str(built)

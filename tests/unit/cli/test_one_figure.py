@@ -16,7 +16,7 @@ import yaml
 from rich.console import Console
 from tests.limiter_case import judge
 from tests.rigs.coursed import coursed
-from tests.rigs.figures import trial_figures
+from tests.rigs.database import trial_figures
 from tests.rigs.imported_disks import Job, bucket_logs, fio_file, flat_logs, gobonniego_file
 from tests.rigs.printed import print_result
 from tests.unit.report.made import plan, row

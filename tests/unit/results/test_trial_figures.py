@@ -4,13 +4,12 @@ from threading import Barrier, BrokenBarrierError
 
 import pytest
 from tests.books import SHIPPED
-from tests.rigs.began import begin_run
 from tests.rigs.coursed import coursed
-from tests.rigs.figures import find_regressions, trial_figures
+from tests.rigs.database import find_regressions, statements_of, trial_figures
+from tests.rigs.measured import begin_run
 from tests.rigs.plans import make_plan, save_plan
 from tests.rigs.replicates import measured
 from tests.rigs.runs import bare_run
-from tests.rigs.statements import statements_of
 from tests.rigs.synthetic import Noise, bucket, flat
 from tests.unit.report.made import result, row, step
 

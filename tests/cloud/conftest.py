@@ -5,7 +5,6 @@ import sys
 import tempfile
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any
 
 import pytest
 from emulators.aws.cloud import Cloud
@@ -51,7 +50,7 @@ def emulated(name):
         shutil.rmtree(state)
 
 
-KINDS: dict[str, Any] = {
+KINDS = {
     "aws": (Cloud, running, Aws, fresh),
     "azure": (azure_cloud.Cloud, azure_emulator.running, Azure, azure_emulator.fresh),
     "gcp": (gcp_cloud.Cloud, gcp_emulator.running, Gcp, gcp_emulator.fresh),

@@ -37,20 +37,13 @@ def a_renter(tmp_path, env):
 
 def rents(user, provider, cloud, flags, *, seconds=0):
     """The run that rents by these flags, ended; of WRITE_THEN_READ, if it says for how long."""
-    where = (
-        "--provider",
-        provider,
-        "--region",
-        REGIONS[provider],
-        "--endpoint-url",
-        cloud.endpoint,
-    )
+    where = ("--provider", provider, "--region", REGIONS[provider])
     what = shlex.split(flags)
     if seconds:
         profile = user.home / "mine.fio"
         profile.write_text(WRITE_THEN_READ.format(seconds=seconds, block="4k"))
         what += ["--profile", str(profile)]
-    return user.run("run", *where, *what)
+    return user.run("run", *where, "--endpoint-url", cloud.endpoint, *what)
 
 
 def document(user, done):

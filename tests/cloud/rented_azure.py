@@ -2,7 +2,6 @@
 
 import base64
 from contextlib import contextmanager
-from typing import Any
 
 import pytest
 from emulators.azure import identity, server
@@ -117,7 +116,7 @@ def launch(azure, group, keys, name="guest", **more):
 def disk(azure, group, sku="Standard_LRS", size=4, **more):
     """A disk that is there. `zones` and `name` are beside its properties, all else is in them."""
     name = more.pop("name", "data")
-    body: dict[str, Any] = {"location": REGION, "sku": {"name": sku}}
+    body = {"location": REGION, "sku": {"name": sku}}
     if zones := more.pop("zones", None):
         body["zones"] = zones
     given = {"creationData": {"createOption": "Empty"}, "diskSizeGB": size, **more}

@@ -4,7 +4,6 @@ others may; and CloudWatch's own word on the limit of a step."""
 import json
 import struct
 import subprocess
-from typing import Any
 
 import pytest
 from tests.cloud.eager import GIVES_UP
@@ -75,7 +74,7 @@ def test_every_block_of_a_disk_from_a_snapshot_is_read_once_and_again(aws, tmp_p
 def test_a_snapshot_that_makes_no_such_disk_is_refused_before_renting(
     aws, monkeypatch, tmp_path, size, says
 ):
-    rig: Any = AwsCloud(aws, monkeypatch, tmp_path)
+    rig = AwsCloud(aws, monkeypatch, tmp_path)
     snapshot = a_snapshot(aws, size_gib=size) if size else "snap-0123"
     with pytest.raises(InvalidValue, match=says):
         resolved(rig, rig.spec.model_copy(update={"snapshot": snapshot}))

@@ -7,7 +7,6 @@ import signal
 import time
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
-from typing import Any
 
 import pytest
 from emulators import guests
@@ -102,7 +101,7 @@ class Abandoned:
 @pytest.fixture(params=["aws", "azure", "vsphere"])
 def abandoned(request, tmp_path, monkeypatch):
     name = request.param
-    kind: Any = {"aws": AwsCloud, "azure": AzureCloud, "gcp": GcpCloud, "vsphere": VsphereCloud}
+    kind = {"aws": AwsCloud, "azure": AzureCloud, "gcp": GcpCloud, "vsphere": VsphereCloud}
     emulator = request.getfixturevalue(name)
     home = tmp_path / "home"
     home.mkdir()

@@ -4,11 +4,9 @@ A drill breaks something on purpose. Its function's name is the promise that mus
 words say what is done. `python -m tests.drills.book` writes the page."""
 
 import importlib
-from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-import pytest
 from tests.rooms import has_quick_case
 
 HERE = Path(__file__).parent
@@ -58,7 +56,7 @@ def page(rows):
 
 
 def _drill(area, test, test_id):
-    marks: Sequence[pytest.Mark] = getattr(test, "pytestmark", [])
+    marks = getattr(test, "pytestmark", [])
     cases = 1
     for mark in marks:
         if mark.name == "parametrize":

@@ -7,7 +7,6 @@ import sys
 from collections import Counter
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 import sqlalchemy as sa
 
@@ -61,7 +60,7 @@ def audit(database_url, evidence, *, expected, left=(), newest=False):
     ]
     lost = [f"run {run['run_id']} is {run['state']}" for run in runs if run["state"] not in _OVER]
     doubled, counted = [], 0
-    by_trial: dict[str, list[Any]] = {}
+    by_trial = {}
     for run in runs:
         by_trial.setdefault(run["trial_id"], []).append(run)
         if run["state"] == "done" and run["trial_id"] not in newest:
@@ -111,7 +110,7 @@ class _Tables:
         self.cells = _all(connection, cells)
         self.runs = _all(connection, runs)
         mine = {run["run_id"] for run in self.runs}
-        self.rows: dict[str, Counter[tuple[str, str]]] = {}
+        self.rows = {}
         for row in _all(connection, sa.select(_ROW).where(_ROW.c.scope == "step")):
             if row["run_id"] in mine:
                 counted = self.rows.setdefault(row["run_id"], Counter())

@@ -5,7 +5,6 @@ import tempfile
 from contextlib import closing, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 import yaml
 from tests.rigs import dying
@@ -18,7 +17,7 @@ from diskbench.providers.lab.places import VARIABLE as LAB_DIR
 PROFILE = WRITE_THEN_READ.replace("4m\ndirect=0\nioengine=psync", "1m\nfilename=data\n{how}")
 ROWS = [("write", "write"), ("read", "read")]
 """Step and direction of each row that one run of it has."""
-KINDS: dict[str, tuple[str, dict[str, Any]]] = {
+KINDS = {
     "fake": ("ioengine=null", {"provider": "fake", "disk": "plain", "size": 1}),
     "cloud": ("ioengine=psync\ndirect=1", {}),
     "ssh": ("ioengine=psync", {"provider": "ssh", "replicates": 1, "runs": 2}),

@@ -2,7 +2,6 @@
 
 import re
 from html import unescape
-from typing import Any
 
 import altair as alt
 
@@ -11,7 +10,7 @@ _MARK = re.compile(r"<(?:path|rect|line|circle|text)[^>]* aria-label=\"([^\"]*)\
 
 def checked(figure, *, log=None):
     """A figure's drawing, which Vega-Lite's schema allows: an unknown word draws nothing."""
-    drawing: dict[str, Any] = figure.on(log=log)
+    drawing = figure.on(log=log)
     alt.Chart.from_dict(_without_rows(drawing), validate=True)
     return drawing
 

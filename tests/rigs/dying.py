@@ -13,7 +13,6 @@ import itertools
 import os
 import signal
 import sys
-from typing import Any
 
 MOMENT = "DISKBENCH_TEST_MOMENT"
 BUSY_S = "DISKBENCH_TEST_BUSY_S"
@@ -52,7 +51,7 @@ def replace_everywhere(monkeypatch, module, name, new):
 def _install(deed, when, place, at):
     module, _, names = place.partition(":")
     *owners, name = names.split(".")
-    owner: Any = importlib.import_module(module if module == "pathlib" else f"diskbench.{module}")
+    owner = importlib.import_module(module if module == "pathlib" else f"diskbench.{module}")
     for one in owners:
         owner = getattr(owner, one)
     work = getattr(owner, name)

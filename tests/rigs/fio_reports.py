@@ -2,14 +2,13 @@
 head and without, JSON with options and without, terse lines."""
 
 import json
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import partial
-from typing import Any, Final
 
 from diskbench.fio.histogram import PLAT_BITS
 
-_UNITS: Final = ("", "k", "M", "G", "T", "P")
+_UNITS = ("", "k", "M", "G", "T", "P")
 
 
 @dataclass(frozen=True)
@@ -82,7 +81,7 @@ without_head = partial(text, head=False)
 
 
 def as_json(jobs, disks=(), *, options=True):
-    root: dict[str, Any] = {
+    root = {
         "fio version": "fio-3.36", "timestamp_ms": 1_790_000_000_000 + 61_000 * jobs[0].pid,
         "jobs": [_entry(job, options=options) for job in jobs],
     }  # fmt: skip
@@ -99,7 +98,7 @@ def terse(jobs, disks=()):
     return "".join(_terse_line(job) + counted + "\n" for job in jobs)
 
 
-FORMS: Final[Mapping[str, Callable[[Sequence[Told], Sequence[Disk]], str]]] = {
+FORMS = {
     "text": text,
     "text without head": without_head,
     "json": as_json,

@@ -2,7 +2,6 @@
 
 import base64
 import json
-from typing import Any
 
 import pytest
 from emulators.azure import schema
@@ -96,7 +95,7 @@ def of_disk(spec, zone="2"):
 
 ATTACHED = requests.attachment(f"{BELOW}/Microsoft.Compute/disks/d", 0, "ReadWrite")
 SCHEDULE = teardown.schedule(requests.tags(CLAIM), "westeurope", "/vm", CLAIM.expires_at)
-CASES: dict[str, tuple[str, str, dict[str, Any]]] = {
+CASES = {
     "resource_group": ("resource.resources", "ResourceGroup", requests.resource_group(PLAIN)),
     "security_group": ("network", "NetworkSecurityGroup", network(PLAIN)["group"]),
     "virtual_network": ("network", "VirtualNetwork", network(PLAIN)["network"]),

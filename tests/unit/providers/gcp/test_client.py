@@ -3,7 +3,6 @@
 import json
 import threading
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
-from typing import Any
 
 import pytest
 from tests.cloud.eager import GCP
@@ -17,8 +16,8 @@ class Wire:
     """Answers in order; the last one for ever."""
 
     def __init__(self):
-        self.asked: list[tuple[str, str, Any]] = []
-        self.answers: list[tuple[int, Any]] = []
+        self.asked = []
+        self.answers = []
 
     def serve(self, handler):
         length = int(handler.headers.get("content-length") or 0)

@@ -2,7 +2,6 @@
 Which of the guest's disks is ours: by the name we chose, by newness, by size."""
 
 import copy
-from typing import Any
 
 import pytest
 
@@ -29,7 +28,7 @@ DETAILS = wanted.GcpResolved(
     network=wanted.GcpNetwork(network="projects/p/global/networks/default"),
     zones=(ZONE,), ssh_cidr="203.0.113.7/32", emulated=False,
 )  # fmt: skip
-INSTANCE: dict[str, Any] = {
+INSTANCE = {
     "id": "123", "name": "m", "zone": URL, "machineType": f"{URL}/machineTypes/n4-standard-4",
     "creationTimestamp": "2026-11-21T00:00:00Z",
     "scheduling": {"instanceTerminationAction": "DELETE", "maxRunDuration": {"seconds": "60"}},
@@ -42,7 +41,7 @@ INSTANCE: dict[str, Any] = {
         },
     ],
 }  # fmt: skip
-DISK: dict[str, Any] = {
+DISK = {
     "id": "9", "name": "d", "zone": URL, "type": f"{URL}/diskTypes/hyperdisk-balanced",
     "sizeGb": "100", "provisionedIops": "4000", "provisionedThroughput": "250",
     "physicalBlockSizeBytes": "4096",

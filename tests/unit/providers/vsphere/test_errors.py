@@ -4,7 +4,6 @@ The faults are those that VMware's API declares for each method (pyVmomi's descr
 all kinds of each, and the runtime faults, which any method can have."""
 
 import ssl
-from typing import Any
 from xml.parsers.expat import ExpatError, ParserCreate
 
 import pytest
@@ -39,7 +38,7 @@ METHODS = (
     ("vim.Task", "Cancel"),
 )  # fmt: skip
 ACTION = "VirtualMachine.Clone"
-RAISED: dict[str, Exception] = {
+RAISED = {
     "NoPermission: privilege":
         vim.fault.NoPermission(privilegeId="VirtualMachine.Config.AddNewDisk"),
     "NoDiskSpace: datastore": vim.fault.NoDiskSpace(datastore="nvme"),
@@ -55,7 +54,7 @@ def faults():
     """The types of all these faults, by name."""
     from pyVmomi import VmomiSupport, vmodl
 
-    declared: set[Any] = {vmodl.RuntimeFault}
+    declared = {vmodl.RuntimeFault}
     for owner, method in METHODS:
         told = VmomiSupport.GetVmodlType(owner)._GetMethodInfo(method)
         declared |= {VmomiSupport.GetVmodlType(name) for name in told.faults or ()}

@@ -10,10 +10,8 @@ import os
 import re
 import signal
 from fnmatch import fnmatchcase
-from typing import TYPE_CHECKING
 
 import pytest
-import sqlalchemy as sa
 from hypothesis import HealthCheck, settings
 from tests.rigs.cli import all_ended
 from tests.rigs.dealing import in_order, unit_of
@@ -25,17 +23,6 @@ from tests.rooms import is_thorough
 import diskbench
 from diskbench.store.database import open_database
 from diskbench.store.evidence import open_evidence
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
-    from pathlib import Path
-
-    from xdist.remote import Producer
-    from xdist.scheduler import LoadScopeScheduling
-    from xdist.workermanage import WorkerController
-
-    from diskbench.ports import EvidenceStore
-    from diskbench.store.example import ExampleData
 
 settings.register_profile(
     "quick", max_examples=25, deadline=None, suppress_health_check=[HealthCheck.too_slow]
@@ -67,12 +54,12 @@ COLLECTED = pytest.StashKey[list[str]]()
 """The ids of all tests that were collected, also of those that `-m` left out."""
 
 
-def pytest_addoption(parser: pytest.Parser) -> None:
+def pytest_addoption(parser):
     add_options(parser)
     parser.addoption("--update-golden", action="store_true", help="write tests/golden anew")
 
 
-def pytest_configure(config: pytest.Config) -> None:
+def pytest_configure(config):
     # The controller of xdist runs no test; its workers come here, too.
     if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
         # So a shell starts what it puts in the background; tests send it to what they start.
@@ -87,19 +74,17 @@ def pytest_configure(config: pytest.Config) -> None:
         gc.disable()
 
 
-def pytest_collection_finish() -> None:
+def pytest_collection_finish():
     gc.freeze()
     gc.enable()
 
 
-def ids_of(items: Iterable[pytest.Item]) -> list[str]:
+def ids_of(items):
     return [item.nodeid for item in items]
 
 
 @pytest.hookimpl(wrapper=True, tryfirst=True)  # `-m` chooses by markers meanwhile
-def pytest_collection_modifyitems(
-    config: pytest.Config, items: list[pytest.Item]
-) -> Iterator[None]:
+def pytest_collection_modifyitems(config, items):
     for item in items:
         if SLOW.match(item.nodeid):
             item.add_marker(pytest.mark.slow)
@@ -113,30 +98,30 @@ def pytest_collection_modifyitems(
 
 
 @pytest.fixture
-def collected(request: pytest.FixtureRequest) -> list[str]:
+def collected(request):
     return request.config.stash[COLLECTED]
 
 
 @pytest.fixture
-def golden(request: pytest.FixtureRequest) -> Golden:
+def golden(request):
     """The files that hold what pages and commands say (tests/rigs/golden.py)."""
     return Golden(PLACE, update=request.config.getoption("--update-golden"))
 
 
 @pytest.fixture
-def database(tmp_path: Path) -> Iterator[sa.Engine]:
+def database(tmp_path):
     engine = open_database(f"sqlite:///{tmp_path}/rows.db")
     yield engine
     engine.dispose()
 
 
 @pytest.fixture
-def evidence(tmp_path: Path) -> EvidenceStore:
+def evidence(tmp_path):
     return open_evidence((tmp_path / "evidence").as_uri())
 
 
 @pytest.fixture(scope="session")
-def cache_home(tmp_path_factory: pytest.TempPathFactory) -> Path:
+def cache_home(tmp_path_factory):
     """A XDG_CACHE_HOME with the example data, which one process unpacks for all of a session."""
     base = tmp_path_factory.getbasetemp()
     home = (base.parent if "PYTEST_XDIST_WORKER" in os.environ else base) / "cache"
@@ -148,19 +133,19 @@ def cache_home(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.fixture(scope="session")
-def example(cache_home: Path) -> ExampleData:
+def example(cache_home):
     """The example data, to be read only."""
     return diskbench.example_data(cache_home / "diskbench")
 
 
 @pytest.fixture(autouse=True)
-def _nothing_of_an_earlier_test() -> Iterator[None]:
+def _nothing_of_an_earlier_test():
     forget_claims()
     with all_ended():
         yield
 
 
-def _note(report: pytest.TestReport | pytest.CollectReport) -> None:
+def _note(report):
     # An expected failure is reported as skipped too, but carries the reason in `wasxfail`.
     allowed = any(fnmatchcase(report.nodeid, pattern) for pattern in ALLOWED_SKIPS)
     if report.skipped and not hasattr(report, "wasxfail") and not allowed:
@@ -168,21 +153,21 @@ def _note(report: pytest.TestReport | pytest.CollectReport) -> None:
         _skipped.append((report.nodeid, str(reason)))
 
 
-def pytest_runtest_logreport(report: pytest.TestReport) -> None:
+def pytest_runtest_logreport(report):
     _note(report)
 
 
-def pytest_collectreport(report: pytest.CollectReport) -> None:
+def pytest_collectreport(report):
     _note(report)
 
 
-def pytest_sessionfinish(session: pytest.Session, exitstatus: int) -> None:
+def pytest_sessionfinish(session, exitstatus):
     worker = hasattr(session.config, "workerinput")  # xdist: the controller hears all reports
     if _skipped and exitstatus == pytest.ExitCode.OK and not worker:
         session.exitstatus = pytest.ExitCode.TESTS_FAILED
 
 
-def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
+def pytest_terminal_summary(terminalreporter):
     if _skipped:
         terminalreporter.section("skipped, and not allowed to be (tests/conftest.py)")
         for test_id, reason in _skipped:
@@ -190,7 +175,7 @@ def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
 
 
 @pytest.hookimpl(optionalhook=True)
-def pytest_xdist_make_scheduler(config: pytest.Config, log: Producer) -> LoadScopeScheduling | None:
+def pytest_xdist_make_scheduler(config, log):
     if config.getvalue("dist") != "load":
         return None
     from xdist.scheduler import LoadScopeScheduling
@@ -199,18 +184,16 @@ def pytest_xdist_make_scheduler(config: pytest.Config, log: Producer) -> LoadSco
     config.option.loadscopereorder = False
 
     class Together(LoadScopeScheduling):
-        def _split_scope(self, nodeid: str) -> str:
+        def _split_scope(self, nodeid):
             return unit_of(nodeid)
 
-        def _assign_work_unit(self, node: WorkerController) -> None:
+        def _assign_work_unit(self, node):
             """Every second worker is dealt from the end of the order."""
             if int(node.gateway.id.removeprefix("gw")) % 2:
                 self.workqueue.move_to_end(next(reversed(self.workqueue)), last=False)
             super()._assign_work_unit(node)
 
-        def mark_test_complete(
-            self, node: WorkerController, item_index: int, duration: float = 0
-        ) -> None:
+        def mark_test_complete(self, node, item_index, duration=0):
             """Also forget a unit that is done: xdist counts what is left of all units that a worker
             ever got, with each test that ends."""
             super().mark_test_complete(node, item_index, duration)
@@ -219,7 +202,7 @@ def pytest_xdist_make_scheduler(config: pytest.Config, log: Producer) -> LoadSco
             if all(work[scope].values()):
                 del work[scope]
 
-        def remove_node(self, node: WorkerController) -> str | None:
+        def remove_node(self, node):
             """The test during which a worker died. Nobody else gets its tests: the one that killed
             it would kill the next, and the session ends (--max-worker-restart=0)."""
             left = (test for unit in self.assigned_work.pop(node).values() for test in unit.items())

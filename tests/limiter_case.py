@@ -1,7 +1,6 @@
 """A recorded case of tests/cases/limiter, judged: for its test and for the scoreboard."""
 
 from itertools import pairwise
-from typing import Any
 
 from tests.books import SHIPPED
 
@@ -13,11 +12,10 @@ from diskbench.model.expectation import Load
 from diskbench.model.phase import Cliff, Phase, Steadiness, StepPhases
 from diskbench.model.processor import MachineUse
 from diskbench.model.result import Warning  # noqa: A004 - the field's word
-from diskbench.model.verdict import Verdict
 from diskbench.plan.limit_path import Hint, limit_paths_of, named_disk
 
 
-def judge(case: dict[str, Any]) -> Verdict:
+def judge(case):
     load = Load(**case["load"]) if "load" in case else None
     measured = case["measured"]
     phases = _phases(case["phases"], measured["seconds"]) if "phases" in case else None
@@ -50,7 +48,7 @@ def judge(case: dict[str, Any]) -> Verdict:
     )
 
 
-def promise_of(case: dict[str, Any], load: Load | None) -> StepPromise | None:
+def promise_of(case, load):
     """The promise of the case's disk, with the credit that the case names."""
     if "disk" not in case or load is None:
         return None
@@ -61,7 +59,7 @@ def promise_of(case: dict[str, Any], load: Load | None) -> StepPromise | None:
     return StepPromise(expected, credit={gate.limit: left for gate in path.gates if gate.capacity})
 
 
-def _phases(told: list[dict[str, Any]], seconds: float) -> StepPhases:
+def _phases(told, seconds):
     phases = tuple(Phase(**{"bytes_per_s": one["iops"] * 4096.0, **one}) for one in told)
     cliffs = tuple(
         Cliff(

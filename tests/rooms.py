@@ -4,7 +4,6 @@
 `kept` names does; the others have the marker `thorough`, and run before a change of it is merged.
 CONTRIBUTING.md shows the table (`python -m tests.rooms` writes it)."""
 
-from collections.abc import Iterable
 from dataclasses import dataclass
 from fnmatch import fnmatchcase
 from pathlib import Path
@@ -38,7 +37,7 @@ ROOMS = tuple(
 )
 
 
-def is_thorough(test_id: str) -> bool:
+def is_thorough(test_id):
     for room in ROOMS:
         if test_id.startswith(room.prefix):
             rest = test_id.removeprefix(room.prefix)
@@ -46,7 +45,7 @@ def is_thorough(test_id: str) -> bool:
     return False
 
 
-def has_quick_case(test_id: str) -> bool:
+def has_quick_case(test_id):
     for room in ROOMS:
         if test_id.startswith(room.prefix):
             rest = test_id.removeprefix(room.prefix)
@@ -55,11 +54,11 @@ def has_quick_case(test_id: str) -> bool:
     return True
 
 
-def _fits(rest: str, patterns: Iterable[str]) -> bool:
+def _fits(rest, patterns):
     return any(fnmatchcase(rest, pattern) for pattern in patterns)
 
 
-def table() -> str:
+def table():
     lines = ["| tests | run always | a change of this runs all of them |", "| --- | --- | --- |"]
     for room in ROOMS:
         name = room.prefix.removesuffix("::").removesuffix("/")
@@ -67,7 +66,7 @@ def table() -> str:
     return "\n".join(lines) + "\n"
 
 
-def page(text: str) -> str:
+def page(text):
     """CONTRIBUTING.md with the table as it is now. Raises ValueError where it has no place."""
     head, begun, rest = text.partition(BEGIN)
     _, ended, tail = rest.partition(END)

@@ -5,13 +5,10 @@ is made for this folder, which one process has (tests/conftest.py), and is gone 
 
 import os
 import shutil
-from collections.abc import Callable, Iterator
-from pathlib import Path
 from types import SimpleNamespace
-from typing import Any
 
 import pytest
-from playwright.sync_api import Browser, BrowserType, Page, Playwright, expect, sync_playwright
+from playwright.sync_api import expect, sync_playwright
 from tests.browser.stored import EVIL, Stored
 from tests.browser.watched import Watched
 
@@ -21,25 +18,25 @@ CHROMIUMS = ("chromium", "chromium-browser", "google-chrome")
 
 
 @pytest.fixture(scope="session")
-def _pw_artifacts_folder(tmp_path_factory: pytest.TempPathFactory) -> SimpleNamespace:
+def _pw_artifacts_folder(tmp_path_factory):
     """pytest-playwright's own is removed when the interpreter ends, which warns of it."""
     return SimpleNamespace(name=str(tmp_path_factory.mktemp("playwright")))
 
 
 @pytest.fixture(scope="package")
-def playwright() -> Iterator[Playwright]:
+def playwright():
     with sync_playwright() as found:
         expect.set_options(timeout=LONGEST_MS)
         yield found
 
 
 @pytest.fixture(scope="package")
-def browser_type(playwright: Playwright) -> BrowserType:
+def browser_type(playwright):
     return playwright.chromium
 
 
 @pytest.fixture(scope="session")
-def browser_type_launch_args(browser_type_launch_args: dict[str, Any]) -> dict[str, Any]:
+def browser_type_launch_args(browser_type_launch_args):
     path = next(filter(None, map(shutil.which, CHROMIUMS)), None)
     assert path, f"no browser found: install one of {', '.join(CHROMIUMS)}"
     # Chromium refuses to sandbox what root starts, and a container's /dev/shm may be tiny.
@@ -49,33 +46,31 @@ def browser_type_launch_args(browser_type_launch_args: dict[str, Any]) -> dict[s
 
 
 @pytest.fixture(scope="package")
-def launch_browser(
-    browser_type_launch_args: dict[str, Any], browser_type: BrowserType
-) -> Callable[..., Browser]:
+def launch_browser(browser_type_launch_args, browser_type):
     return lambda **more: browser_type.launch(**{**browser_type_launch_args, **more})
 
 
 @pytest.fixture(scope="package")
-def browser(launch_browser: Callable[..., Browser]) -> Iterator[Browser]:
+def browser(launch_browser):
     found = launch_browser()
     yield found
     found.close()
 
 
 @pytest.fixture(scope="package")
-def browser_context_args() -> dict[str, Any]:
+def browser_context_args():
     """A laptop without a network, whatever pytest-playwright's options say."""
     return {"viewport": {"width": 1280, "height": 800}, "offline": True, "locale": "en-GB"}
 
 
 @pytest.fixture
-def opened(page: Page) -> Iterator[Callable[..., Page]]:
+def opened(page):
     """Open a file in the browser: `opened(path)`, `opened(path, width=390, dark=True)`. Whatever
     the page then does, at the end of the test it must have logged no error and asked nobody for
     anything but the files of its own folder."""
     watched = Watched(page)
 
-    def open_(path: Path, *, width: int = 1280, height: int = 800, dark: bool = False) -> Page:
+    def open_(path, *, width=1280, height=800, dark=False):
         watched.folders.append(path.parent)
         page.set_viewport_size({"width": width, "height": height})
         page.emulate_media(color_scheme="dark" if dark else "light")
@@ -88,7 +83,7 @@ def opened(page: Page) -> Iterator[Callable[..., Page]]:
 
 
 @pytest.fixture(scope="package")
-def stored(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Stored]:
+def stored(tmp_path_factory):
     """Two bursts, and a trial of two runs with names that were meant to do harm."""
     found = Stored(tmp_path_factory.mktemp("stored"))
     found.first = found.burst()

@@ -12,10 +12,8 @@ import subprocess
 import tempfile
 import venv
 import zipfile
-from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
 
 import requests
 from emulators.azure import cloud as emulated
@@ -45,7 +43,7 @@ class Recording:
     exchanges: tuple[Exchange, ...]
 
 
-def recordings() -> Iterator[Recording]:
+def recordings():
     """Every recording of every package."""
     for package in PACKAGES:
         with zipfile.ZipFile(_fetched(package)) as archive:
@@ -55,14 +53,14 @@ def recordings() -> Iterator[Recording]:
                     yield Recording(package, Path(name).stem, tuple(_exchanges(name, text)))
 
 
-def of_file(file: Path) -> Recording:
+def of_file(file):
     """What `diskbench doctor --live` recorded, as one of them."""
     text = re.sub(r"(?<=/subscriptions/)[0-9a-f-]{36}", SUBSCRIPTION, file.read_text("utf-8"))
     made = LiveRecording.model_validate_json(text)
     return Recording("diskbench doctor --live", file.stem, made.exchanges)
 
 
-def _fetched(package: str) -> Path:
+def _fetched(package):
     """The source package in the cache; where it is missing, one process fetches all that are."""
     import platformdirs
 
@@ -84,11 +82,11 @@ def _fetched(package: str) -> Path:
     return kept / _file_of(package)
 
 
-def _file_of(package: str) -> str:
+def _file_of(package):
     return package.replace("==", "-") + ".zip"
 
 
-def _exchanges(name: str, text: str) -> Iterator[Exchange]:
+def _exchanges(name, text):
     if name.endswith(".json"):  # of the test proxy
         for one in json.loads(text)["Entries"]:
             headers = {key.lower(): str(value) for key, value in one["ResponseHeaders"].items()}
@@ -110,21 +108,21 @@ def _exchanges(name: str, text: str) -> Iterator[Exchange]:
         )  # fmt: skip
 
 
-def _text(body: Any) -> str | None:
+def _text(body):
     """A request's body: text, bytes, or bytes as Python prints them."""
     if isinstance(body, str) and body.startswith("b'"):
         body = ast.literal_eval(body)
     return body.decode() if isinstance(body, bytes) else body
 
 
-def _joined(body: Any) -> Any:
+def _joined(body):
     """The proxy keeps an answer that is a list as its lines."""
     if isinstance(body, list) and body and all(isinstance(line, str) for line in body):
         return _parsed("".join(body))
     return body
 
 
-def _parsed(text: str | None) -> Any:
+def _parsed(text):
     try:
         return json.loads(text) if text else None
     except ValueError:
@@ -151,7 +149,7 @@ _HEADERS = ("azure-asyncoperation", "azure-asyncnotification", "location")
 _GROUP = re.compile(r"/resourceGroups/([^/?]+)", re.IGNORECASE)
 
 
-def kind_of(exchange: Exchange) -> str | None:
+def kind_of(exchange):
     """What of the emulator answers it; None for what it does not have."""
     kind = next((name for name, form in COVERED.items() if form.fullmatch(exchange.path)), None)
     answered = _METHODS.get(kind or "", "PUT GET").split()
@@ -168,7 +166,7 @@ class Replay:
     compared: list[str] = field(default_factory=list)
     session: requests.Session = field(default_factory=requests.Session)
 
-    def play(self, recording: Recording) -> None:
+    def play(self, recording):
         """Send all that is covered, in order, each operation awaited."""
         groups: set[str] = set()
         for exchange in recording.exchanges:
@@ -187,9 +185,7 @@ class Replay:
             self._compare(what, exchange, answer)
             self._await(what, recording, exchange, answer)
 
-    def _await(
-        self, what: str, recording: Recording, exchange: Exchange, answer: requests.Response
-    ) -> None:
+    def _await(self, what, recording, exchange, answer):
         """Look at the operation until it is over, and compare each of its states."""
         url = answer.headers.get("Azure-AsyncOperation")
         if url is None:
@@ -206,7 +202,7 @@ class Replay:
         if status != "Succeeded":
             self._differ(f"{what}: the operation ended with {looked.json()}", exchange)
 
-    def _compare(self, what: str, real: Exchange, ours: requests.Response) -> None:
+    def _compare(self, what, real, ours):
         if ours.status_code != real.status:
             self._differ(f"{what}: {ours.status_code}, not {real.status}: {ours.text}", real)
             return
@@ -222,21 +218,21 @@ class Replay:
             elif not mine[path] <= theirs[path]:
                 self._differ(f"{what}: {path} is {mine[path]}, not {theirs[path]}", real)
 
-    def _differ(self, what: str, real: Exchange) -> None:
+    def _differ(self, what, real):
         self.differences.append((what, real.api_version))
 
-    def _send(self, method: str, url: str, body: Any) -> requests.Response:
+    def _send(self, method, url, body):
         given = self.azure.endpoint + url.replace(SUBSCRIPTION, emulated.SUBSCRIPTION)
         # The body, with the emulated subscription in its ids.
         asked = json.dumps(body).replace(SUBSCRIPTION, emulated.SUBSCRIPTION) if body else "null"
         return self.session.request(method, given, json=json.loads(asked), **self._how())
 
-    def _how(self) -> dict[str, Any]:
+    def _how(self):
         headers = {"Authorization": f"Bearer {token_for(CLIENT)}"}
         return {"headers": headers, "verify": str(self.azure.cloud.ca_file), "timeout": 60}
 
 
-def shape(document: Any) -> dict[str, set[str]]:
+def shape(document):
     """Path → types found there. Lists count as one element that has the members of all; what is
     below `tags` is data."""
     found: dict[str, set[str]] = {}
@@ -245,7 +241,7 @@ def shape(document: Any) -> dict[str, set[str]]:
     return found
 
 
-def _walk(document: Any, path: str) -> Iterator[tuple[str, str]]:
+def _walk(document, path):
     if isinstance(document, dict):
         yield path, "object"
         if path.endswith(".tags"):

@@ -2,22 +2,19 @@
 
 import dataclasses
 import time
-from typing import Any, cast
+from typing import cast
 
 from emulators.azure import server
-from emulators.azure.faults import Faults
 from tests.books import SHIPPED
-from tests.cloud.rented_azure import Azure
 
 from diskbench.model.options import RentSpec
-from diskbench.model.rental import Acquired, Claim, LeaseEnd, Rental, Scope
+from diskbench.model.rental import LeaseEnd
 from diskbench.model.spec import Cell, TargetSpec
 from diskbench.ports import Completed, Host
 from diskbench.providers.azure.client import AzureTiming
 from diskbench.providers.azure.cloud import AzureProvider
 from diskbench.providers.azure.plugin import AzureOptions
 from diskbench.providers.azure.provision import provision
-from diskbench.providers.skeleton.provision import Provisioned
 from diskbench.testing.rig import RigOnlooker, claim
 
 QUICK = AzureTiming(
@@ -34,28 +31,28 @@ class NoTimer:
 
     name = "nobody"
 
-    def run(self, *_: object, **__: object) -> Completed:
+    def run(self, *_, **__):
         return Completed(3, b"", b"")
 
 
 class Rig:
     """One emulated Azure, and all that a test needs to rent there."""
 
-    def __init__(self, azure: Azure) -> None:
+    def __init__(self, azure):
         self.cloud, self.endpoint = azure.cloud, azure.endpoint
         self.provider = AzureProvider(QUICK, ask_caller=lambda: "203.0.113.7/32")
         self.watch = RigOnlooker()
 
     @property
-    def faults(self) -> Faults:
+    def faults(self):
         return self.cloud.faults
 
-    def impatient(self, *limits: str) -> None:
+    def impatient(self, *limits):
         """Give some waits up after a moment."""
         timing = dataclasses.replace(self.provider.timing, **dict.fromkeys(limits, 1.0))
         self.provider = AzureProvider(timing, self.provider.ask_caller)
 
-    def cell(self, spec: RentSpec = PREMIUM, **more: Any) -> Cell:
+    def cell(self, spec=PREMIUM, **more):
         azure = AzureOptions(
             **{name: more.pop(name) for name in AzureOptions.model_fields if name in more}
         )
@@ -64,45 +61,45 @@ class Rig:
         target = TargetSpec(kind="device", path="")
         return Cell(provider="azure", target=target, rent=rent, profile="quick")
 
-    def resolve(self, spec: RentSpec = PREMIUM, **more: Any) -> Rental:
+    def resolve(self, spec=PREMIUM, **more):
         return self.provider.resolve(self.cell(spec, **more), SHIPPED)
 
-    def acquire(self, lease: str = "one", spec: RentSpec = PREMIUM, **more: Any) -> Acquired:
+    def acquire(self, lease="one", spec=PREMIUM, **more):
         rental = self.resolve(spec, **more)
         claim = self.claim(lease).model_copy(update={"tags": rental.spec.tags})
         return self.provider.acquire(claim, rental, self.watch)
 
-    def provisioned(self, rental: Rental) -> Provisioned:
+    def provisioned(self, rental):
         """The machine of a rental up to the point where SSH would be tried."""
         self.faults.never_ready()
         return provision(self.provider._order(self.claim(), rental, self.watch))
 
-    def without_a_guest(self, **more: Any) -> Provisioned:
+    def without_a_guest(self, **more):
         return self.provisioned(self.resolve(**more))
 
-    def claim(self, lease: str = "one", lasts_s: float = SOON_S) -> Claim:
+    def claim(self, lease="one", lasts_s=SOON_S):
         return claim(lease, expires_at=float(int(time.time() + lasts_s)))
 
-    def extend(self, lasts_s: float, lease: str = "one") -> None:
+    def extend(self, lasts_s, lease="one"):
         """Let a lease end so many seconds from now; its guest has no timer to be moved."""
         end = LeaseEnd(expires_at=float(int(time.time() + lasts_s)), left_s=lasts_s)
         self.provider.extend(lease, self.scope(), end, cast("Host", NoTimer()))
 
-    def scope(self) -> Scope:
+    def scope(self):
         return self.resolve().scope
 
-    def release(self, lease: str = "one") -> None:
+    def release(self, lease="one"):
         self.provider.release(lease, self.scope())
 
-    def resource(self, kind: str) -> dict[str, Any]:
+    def resource(self, kind):
         """The only resource of a kind (`disks`)."""
         (found,) = self.resources(kind)
         return found
 
-    def resources(self, kind: str) -> list[dict[str, Any]]:
+    def resources(self, kind):
         with self.cloud.lock:
             rows = list(self.cloud.resources.values())
         return [row for row in rows if row["type"].partition("/")[2] == kind]
 
-    def left(self) -> list[str]:
+    def left(self):
         return server.left(self.cloud)

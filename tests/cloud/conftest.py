@@ -3,10 +3,8 @@
 import shutil
 import sys
 import tempfile
-from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any
 
 import pytest
 from emulators.aws.cloud import Cloud
@@ -32,7 +30,7 @@ OF_THE_TESTER = (
 
 
 @contextmanager
-def emulated(name: str) -> Iterator[Any]:
+def emulated(name):
     """A running emulator of that cloud; a process has one at a time (they set the lab's place)."""
     # On a disk, for direct I/O; where /tmp is a tmpfs, tmp_path would be none.
     state = Path(tempfile.mkdtemp(prefix=f"diskbench-test-{name}-", dir="/var/tmp"))
@@ -52,7 +50,7 @@ def emulated(name: str) -> Iterator[Any]:
         shutil.rmtree(state)
 
 
-KINDS: dict[str, Any] = {
+KINDS = {
     "aws": (Cloud, running, Aws, fresh),
     "azure": (azure_cloud.Cloud, azure_emulator.running, Azure, azure_emulator.fresh),
     "gcp": (gcp_cloud.Cloud, gcp_emulator.running, Gcp, gcp_emulator.fresh),
@@ -60,7 +58,7 @@ KINDS: dict[str, Any] = {
 }
 
 
-def renew(name: str, server: Any) -> None:
+def renew(name, server):
     """Make the emulator as it was when it began."""
     if name == "vsphere":
         server.fresh()
@@ -69,18 +67,18 @@ def renew(name: str, server: Any) -> None:
 
 
 @pytest.fixture(scope="module")
-def emulator(request: pytest.FixtureRequest) -> Iterator[tuple[str, Any]]:
+def emulator(request):
     """The emulator whose name is the parameter, and that name."""
     with emulated(request.param) as made:
         yield request.param, made
 
 
-def of(*cases: str) -> pytest.MarkDecorator:
+def of(*cases):
     """Cases by 'CLOUD WHAT': the fixture `emulated_cloud` or `emulator` is that cloud."""
     return table("", dict.fromkeys(cases, ()))
 
 
-def table(names: str, rows: dict[str, Any]) -> pytest.MarkDecorator:
+def table(names, rows):
     """Cases by 'CLOUD WHAT'; `names` are those of their columns. What a row leaves out is None."""
     columns, cases = ["emulator", *names.replace(",", " ").split()], []
     for key, row in rows.items():
@@ -91,15 +89,13 @@ def table(names: str, rows: dict[str, Any]) -> pytest.MarkDecorator:
 
 
 @pytest.fixture
-def emulated_cloud(
-    emulator: tuple[str, Any], monkeypatch: pytest.MonkeyPatch
-) -> Iterator[tuple[str, Any]]:
+def emulated_cloud(emulator, monkeypatch):
     """The emulator of the test's cloud, new, and the name of that."""
     for cloud in new(emulator, monkeypatch):
         yield emulator[0], cloud
 
 
-def new(emulator: tuple[str, Any], monkeypatch: pytest.MonkeyPatch) -> Iterator[Any]:
+def new(emulator, monkeypatch):
     """The emulator as it was when it began, before the test and after it."""
     name, cloud = emulator
     renew(name, cloud)
@@ -108,22 +104,22 @@ def new(emulator: tuple[str, Any], monkeypatch: pytest.MonkeyPatch) -> Iterator[
     renew(name, cloud)
 
 
-def server_of(name: str) -> Any:
+def server_of(name):
     """The fixture of a running emulator."""
 
     @pytest.fixture(scope="module", name=f"{name}_server")
-    def server() -> Iterator[Any]:
+    def server():
         with emulated(name) as made:
             yield made
 
     return server
 
 
-def cloud_of(name: str) -> Any:
+def cloud_of(name):
     """The fixture of that emulator, new."""
 
     @pytest.fixture(name=name)
-    def cloud(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> Iterator[Any]:
+    def cloud(request, monkeypatch):
         yield from new((name, request.getfixturevalue(f"{name}_server")), monkeypatch)
 
     return cloud
@@ -134,7 +130,7 @@ aws, azure, gcp, vsphere = map(cloud_of, sorted(KINDS))
 
 
 @pytest.fixture
-def rig(azure: Azure, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Rig:
+def rig(azure, monkeypatch, tmp_path):
     """The emulated Azure, and a provider that rents there."""
     for name, value in azure.env.items():
         monkeypatch.setenv(name, value)
@@ -143,12 +139,12 @@ def rig(azure: Azure, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Rig:
 
 
 @contextmanager
-def closed_sessions(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+def closed_sessions(monkeypatch):
     """Close what providers of vSphere opened: pyVmomi warns of others than a command's."""
     made = list[VsphereSessions]()
     begin = VsphereSessions.__init__
 
-    def noted(sessions: VsphereSessions) -> None:
+    def noted(sessions):
         begin(sessions)
         made.append(sessions)
 

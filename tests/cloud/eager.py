@@ -8,7 +8,6 @@ import dataclasses
 import os
 import sys
 from functools import partial
-from typing import Any
 
 from diskbench.cli.main import main
 from diskbench.providers import waits
@@ -20,7 +19,7 @@ from diskbench.providers.vsphere.client import VsphereTiming
 GIVES_UP = "TEST_GIVES_UP"
 
 
-def eager(timing: Any, **limits: float) -> Any:
+def eager(timing, **limits):
     """`timing` with short breaks between questions, and these limits."""
     often = {"first_poll_s": 0.03, "max_poll_s": 0.4, "first_retry_s": 0.05, "max_retry_s": 0.5}
     return dataclasses.replace(timing, **often, nap_s=0.05, **limits)
@@ -32,7 +31,7 @@ GCP = eager(GceTiming())
 VSPHERE = eager(VsphereTiming(), disk_s_per_gib=0)
 
 
-def _install() -> None:
+def _install():
     from diskbench.providers.aws import cloud as aws
     from diskbench.providers.azure import cloud as azure
     from diskbench.providers.gcp import cloud as gcp

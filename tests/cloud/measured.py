@@ -1,13 +1,11 @@
 """What a run on an emulated cloud measures, and the rows that are kept of it."""
 
 import shlex
-from collections.abc import Iterable
 from pathlib import Path
-from typing import Any
 
 from emulators import guests
 from tests.cloud import rented, rented_azure, rented_gcp
-from tests.rigs.cli import Cli, a_user, merged_rows
+from tests.rigs.cli import a_user, merged_rows
 
 REGIONS = {"aws": rented.REGION, "azure": rented_azure.REGION, "gcp": rented_gcp.REGION}
 EAGER = str(Path(__file__).with_name("eager.py"))
@@ -29,7 +27,7 @@ runtime={seconds}
 """
 
 
-def a_renter(tmp_path: Path, env: dict[str, str]) -> Cli:
+def a_renter(tmp_path, env):
     """A new user of an emulated cloud, whose diskbench waits for nothing longer than it must."""
     made = a_user(tmp_path)
     made.extra_env = env
@@ -37,25 +35,18 @@ def a_renter(tmp_path: Path, env: dict[str, str]) -> Cli:
     return made
 
 
-def rents(user: Cli, provider: str, cloud: Any, flags: str, *, seconds: int = 0) -> Any:
+def rents(user, provider, cloud, flags, *, seconds=0):
     """The run that rents by these flags, ended; of WRITE_THEN_READ, if it says for how long."""
-    where = (
-        "--provider",
-        provider,
-        "--region",
-        REGIONS[provider],
-        "--endpoint-url",
-        cloud.endpoint,
-    )
+    where = ("--provider", provider, "--region", REGIONS[provider])
     what = shlex.split(flags)
     if seconds:
         profile = user.home / "mine.fio"
         profile.write_text(WRITE_THEN_READ.format(seconds=seconds, block="4k"))
         what += ["--profile", str(profile)]
-    return user.run("run", *where, *what)
+    return user.run("run", *where, "--endpoint-url", cloud.endpoint, *what)
 
 
-def document(user: Cli, done: Any) -> Any:
+def document(user, done):
     """The rows of the user's only run, as they are kept. `done` is the command, which ended."""
     assert done.returncode == 0, done.stderr
     (row,) = user.json("results", "list")["runs"]
@@ -65,7 +56,7 @@ def document(user: Cli, done: Any) -> Any:
     return found
 
 
-def read_iops(found: Any, *, cached: bool = False) -> float:
+def read_iops(found, *, cached=False):
     """IOPS of the reads of WRITE_THEN_READ, whose two steps must both be there. A disk with a host
     cache (`cached`) is measured cold and then warm in each, and the warm reads are returned."""
     rows = merged_rows(found)
@@ -76,7 +67,7 @@ def read_iops(found: Any, *, cached: bool = False) -> float:
     return float(last)
 
 
-def is_measuring(machines: Iterable[str]) -> bool:
+def is_measuring(machines):
     """Whether a step runs in one of these guests. fio alone may be a canary."""
     return any({"fio", "awk"} <= guests.programs(name) for name in machines)
 
@@ -86,7 +77,7 @@ def is_measuring(machines: Iterable[str]) -> bool:
 CERTAIN_IOPS = 1000
 
 
-def held_at(measured: float, limit: float, *, within: float = 0.34) -> bool:
+def held_at(measured, limit, *, within=0.34):
     """Was `measured` (IOPS) held at `limit` (IOPS), give or take the fraction `within`?
 
     On any machine no load passes above a throttle. That a load comes near it is asked up to

@@ -1,14 +1,12 @@
 """What tests do with an emulated Azure, by the plain SDK."""
 
 import base64
-from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import Any
 
 import pytest
 from emulators.azure import identity, server
 from emulators.azure.cloud import SUBSCRIPTION
-from tests.cloud.rented import Emulated, Keys
+from tests.cloud.rented import Emulated
 
 REGION = server.REGION
 UBUNTU = {
@@ -21,32 +19,32 @@ class Azure(Emulated):
     """A running emulator of Azure."""
 
     @property
-    def env(self) -> dict[str, str]:
+    def env(self):
         return server.environment(self.cloud, self.endpoint)
 
     @property
-    def compute(self) -> Any:
+    def compute(self):
         from azure.mgmt.compute import ComputeManagementClient
 
         return self._client("compute", ComputeManagementClient)
 
     @property
-    def network(self) -> Any:
+    def network(self):
         from azure.mgmt.network import NetworkManagementClient
 
         return self._client("network", NetworkManagementClient)
 
     @property
-    def resources(self) -> Any:
+    def resources(self):
         from azure.mgmt.resource.resources import ResourceManagementClient
 
         return self._client("resources", ResourceManagementClient)
 
-    def left(self) -> list[str]:
+    def left(self):
         """Everything rented, and everything of it on this machine."""
         return server.left(self.cloud)
 
-    def _client(self, name: str, kind: Any) -> Any:
+    def _client(self, name, kind):
         from azure.identity import ClientSecretCredential
 
         if name not in self.clients:
@@ -61,12 +59,12 @@ class Azure(Emulated):
         return self.clients[name]
 
 
-def group(azure: Azure, name: str = "here") -> str:
+def group(azure, name="here"):
     azure.resources.resource_groups.create_or_update(name, {"location": REGION})
     return name
 
 
-def interface(azure: Azure, group: str, name: str = "card") -> Any:
+def interface(azure, group, name="card"):
     """An interface with a public address, in a network of its own."""
     below = {"addressSpace": {"addressPrefixes": ["10.0.0.0/16"]}}
     below["subnets"] = [{"name": "one", "properties": {"addressPrefix": "10.0.0.0/24"}}]
@@ -85,9 +83,7 @@ def interface(azure: Azure, group: str, name: str = "card") -> Any:
     return azure.network.network_interfaces.begin_create_or_update(group, name, body).result()
 
 
-def machine_body(
-    card: str, keys: Keys, *, size: str = "Standard_D2s_v3", **more: Any
-) -> dict[str, Any]:
+def machine_body(card, keys, *, size="Standard_D2s_v3", **more):
     """A machine that takes all of its own along when it is deleted; `more` is beside its
     properties."""
     key = {"path": f"/home/{USER}/.ssh/authorized_keys", "keyData": keys.user_public}
@@ -110,17 +106,17 @@ def machine_body(
     return {"location": REGION, "properties": properties, **more}
 
 
-def launch(azure: Azure, group: str, keys: Keys, name: str = "guest", **more: Any) -> Any:
+def launch(azure, group, keys, name="guest", **more):
     """A running machine."""
     card = interface(azure, group, f"{name}-card")
     body = machine_body(card.id, keys, **more)
     return azure.compute.virtual_machines.begin_create_or_update(group, name, body).result()
 
 
-def disk(azure: Azure, group: str, sku: str = "Standard_LRS", size: int = 4, **more: Any) -> Any:
+def disk(azure, group, sku="Standard_LRS", size=4, **more):
     """A disk that is there. `zones` and `name` are beside its properties, all else is in them."""
     name = more.pop("name", "data")
-    body: dict[str, Any] = {"location": REGION, "sku": {"name": sku}}
+    body = {"location": REGION, "sku": {"name": sku}}
     if zones := more.pop("zones", None):
         body["zones"] = zones
     given = {"creationData": {"createOption": "Empty"}, "diskSizeGB": size, **more}
@@ -128,7 +124,7 @@ def disk(azure: Azure, group: str, sku: str = "Standard_LRS", size: int = 4, **m
     return azure.compute.disks.begin_create_or_update(group, name, body).result()
 
 
-def attach(azure: Azure, group: str, disks: list[tuple[Any, int, str]], name: str = "guest") -> Any:
+def attach(azure, group, disks, name="guest"):
     """Give the machine these disks, with LUN and caching each, and no others."""
     wanted = [
         {"lun": lun, "createOption": "Attach", "caching": caching, "managedDisk": {"id": one.id}}
@@ -139,7 +135,7 @@ def attach(azure: Azure, group: str, disks: list[tuple[Any, int, str]], name: st
 
 
 @contextmanager
-def refused(code: str, status: int | None = 400) -> Iterator[Any]:
+def refused(code, status=400):
     """The block ends with Azure's error of that code and HTTP status; None is an operation's."""
     from azure.core.exceptions import HttpResponseError
 

@@ -2,12 +2,11 @@
 
 import time
 from contextlib import contextmanager
-from typing import Any
 
 import pytest
 from emulators.gcp import server
 from emulators.gcp.cloud import PROJECT
-from tests.cloud.rented import Emulated, Keys
+from tests.cloud.rented import Emulated
 
 REGION, ZONE = server.REGION, server.ZONE
 UBUNTU = "projects/ubuntu-os-cloud/global/images/family/ubuntu-2404-lts-amd64"
@@ -18,10 +17,10 @@ class Gcp(Emulated):
     """A running emulator of Compute Engine."""
 
     @property
-    def env(self) -> dict[str, str]:
+    def env(self):
         return server.environment(self.cloud)
 
-    def client(self, kind: str) -> Any:
+    def client(self, kind):
         """A client of google-cloud-compute (`Disks`)."""
         from google.api_core.client_options import ClientOptions
         from google.cloud import compute_v1
@@ -34,14 +33,12 @@ class Gcp(Emulated):
             )
         return self.clients[kind]
 
-    def call(self, kind: str, method: str, **request: Any) -> Any:
+    def call(self, kind, method, **request):
         """One call, never repeated; for what changes anything, its operation as it began."""
         request.setdefault("project", PROJECT)
         return getattr(self.client(kind), method)(request=request, retry=None, timeout=120)
 
-    def http(
-        self, verb: str, path: str, body: object = None, *, token: str = TOKEN, **query: str
-    ) -> tuple[int, Any]:
+    def http(self, verb, path, body=None, *, token=TOKEN, **query):
         """A request as it is written, for what no client would send: status and JSON."""
         import json
         from urllib.error import HTTPError
@@ -59,12 +56,12 @@ class Gcp(Emulated):
             with error:
                 return error.code, json.load(error)
 
-    def left(self) -> list[str]:
+    def left(self):
         """Everything rented, and everything of it on this machine."""
         return server.left(self.cloud)
 
 
-def done(gcp: Gcp, operation: Any, within_s: float = 240) -> Any:
+def done(gcp, operation, within_s=240):
     """The operation at its end, however it ended."""
     deadline = time.monotonic() + within_s
     while operation.status.name != "DONE":
@@ -76,28 +73,21 @@ def done(gcp: Gcp, operation: Any, within_s: float = 240) -> Any:
     return operation
 
 
-def well(gcp: Gcp, operation: Any) -> Any:
+def well(gcp, operation):
     """The operation at its end, which is a good one."""
     found = done(gcp, operation)
     assert not found.error.errors, found.error
     return found
 
 
-def disk(
-    gcp: Gcp,
-    name: str = "data",
-    kind: str = "pd-ssd",
-    size: int = 20,
-    zone: str = ZONE,
-    **more: Any,
-) -> str:
+def disk(gcp, name="data", kind="pd-ssd", size=20, zone=ZONE, **more):
     """A disk; its URL."""
     asked = {"name": name, "type_": f"zones/{zone}/diskTypes/{kind}", "size_gb": size, **more}
     made = gcp.call("Disks", "insert_unary", zone=zone, disk_resource=asked)
     return str(well(gcp, made).target_link)
 
 
-def wanted(keys: Keys | None = None, name: str = "machine", zone: str = ZONE, **more: Any) -> Any:
+def wanted(keys=None, name="machine", zone=ZONE, **more):
     """The body of an instance."""
     items = [{"key": "enable-oslogin", "value": "FALSE"}]
     if keys is not None:
@@ -115,23 +105,23 @@ def wanted(keys: Keys | None = None, name: str = "machine", zone: str = ZONE, **
     return asked | more
 
 
-def insert(gcp: Gcp, asked: Any, zone: str = ZONE, **more: Any) -> Any:
+def insert(gcp, asked, zone=ZONE, **more):
     """The operation that makes an instance."""
     return gcp.call("Instances", "insert_unary", zone=zone, instance_resource=asked, **more)
 
 
-def launch(gcp: Gcp, keys: Keys | None = None, **more: Any) -> Any:
+def launch(gcp, keys=None, **more):
     """A running instance."""
     asked = wanted(keys, **more)
     well(gcp, insert(gcp, asked))
     return instance(gcp, asked["name"])
 
 
-def instance(gcp: Gcp, name: str = "machine", zone: str = ZONE) -> Any:
+def instance(gcp, name="machine", zone=ZONE):
     return gcp.call("Instances", "get", zone=zone, instance=name)
 
 
-def let_in(gcp: Gcp, **more: Any) -> Any:
+def let_in(gcp, **more):
     """The operation that makes a firewall rule for this machine's SSH."""
     asked = {
         "name": "ssh", "source_ranges": ["127.0.0.0/8"], "target_tags": ["let-in"],
@@ -140,12 +130,12 @@ def let_in(gcp: Gcp, **more: Any) -> Any:
     return gcp.call("Firewalls", "insert_unary", firewall_resource=asked)
 
 
-def delete(gcp: Gcp, name: str = "machine", zone: str = ZONE) -> Any:
+def delete(gcp, name="machine", zone=ZONE):
     return gcp.call("Instances", "delete_unary", zone=zone, instance=name)
 
 
 @contextmanager
-def refused(status: int, reason: str) -> Any:
+def refused(status, reason):
     """The block ends with Compute's error of that HTTP status and reason."""
     from google.api_core.exceptions import GoogleAPICallError
 

@@ -1,19 +1,17 @@
 """What tests do with an emulated vSphere, by plain pyVmomi."""
 
 import time
-from typing import Any
 
-from emulators.vsphere.cloud import Vsphere
-from emulators.vsphere.listing import Machine, machines, operator
+from emulators.vsphere.listing import machines, operator
 
 
-def listed(vsphere: Vsphere) -> list[Machine]:
+def listed(vsphere):
     """Every machine but the template and the neighbour's."""
     with operator(vsphere.endpoint, str(vsphere.simulator.ca_file)) as content:
         return machines(content)
 
 
-def clone(vsphere: Vsphere, name: str, notes: str) -> None:
+def clone(vsphere, name, notes):
     """Make a machine of the template, with these notes."""
     from pyVmomi import vim
 
@@ -30,7 +28,7 @@ def clone(vsphere: Vsphere, name: str, notes: str) -> None:
         done(template.CloneVM_Task(folder=template.parent, name=name, spec=spec))
 
 
-def done(task: Any) -> Any:
+def done(task):
     """What a task gives when it has ended well."""
     deadline = time.monotonic() + 240
     while task.info.state not in ("success", "error"):

@@ -10,11 +10,8 @@ import json
 import re
 import threading
 from collections import defaultdict, deque
-from collections.abc import Iterator
 from dataclasses import dataclass, field
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
-from pathlib import Path
-from typing import Any
 from urllib.parse import parse_qsl, unquote
 
 from diskbench.engine.redaction import Cleaner
@@ -29,7 +26,7 @@ _VARIES = re.compile(
 )
 
 
-def read_recording(file: Path) -> Recording:
+def read_recording(file):
     """A recording as it was attached to an issue."""
     return Recording.model_validate_json(file.read_text("utf-8"))
 
@@ -44,11 +41,11 @@ class Replay:
     _answers: dict[str, deque[Exchange]] = field(default_factory=lambda: defaultdict(deque))
     _lock: threading.Lock = field(default_factory=threading.Lock)
 
-    def __post_init__(self) -> None:
+    def __post_init__(self):
         for exchange in self.recording.exchanges:
             self._answers[_key(exchange)].append(exchange)
 
-    def answer(self, method: str, url: str, sent: dict[str, str], body: bytes) -> Exchange:
+    def answer(self, method, url, sent, body):
         """The recorded answer; 501 for a request that was not recorded."""
         asked = recorder.exchange_of(
             method=method, url=url, sent=sent, asked=body, status=0, headers={}, body=None
@@ -63,7 +60,7 @@ class Replay:
             return answers.popleft() if len(answers) > 1 else answers[0]
 
 
-def _key(exchange: Exchange) -> str:
+def _key(exchange):
     asked = exchange.asked
     if isinstance(asked, str) and "urlencoded" in exchange.sent.get("content-type", ""):
         asked = sorted(parse_qsl(asked, keep_blank_values=True))
@@ -75,17 +72,17 @@ def _key(exchange: Exchange) -> str:
 
 
 @contextlib.contextmanager
-def replaying(recording: Recording) -> Iterator[tuple[Replay, str]]:
+def replaying(recording):
     """Serve a recording until the block ends; the replay and its endpoint."""
     replay = Replay(recording)
 
     class Requests(BaseHTTPRequestHandler):
         protocol_version = "HTTP/1.1"
 
-        def log_message(self, *_: Any) -> None:
+        def log_message(self, *_):
             """Say nothing."""
 
-        def do_GET(self) -> None:
+        def do_GET(self):
             body = self.rfile.read(int(self.headers.get("Content-Length") or 0))
             found = replay.answer(self.command, self.path, dict(self.headers), body)
             text = found.body if isinstance(found.body, str) else json.dumps(found.body)
@@ -109,7 +106,7 @@ def replaying(recording: Recording) -> Iterator[tuple[Replay, str]]:
             thread.join()
 
 
-def compared(findings: Any) -> list[tuple[str, str, str]]:
+def compared(findings):
     """What a replay must find again: not the clock, who is logged in, or where the recording is."""
     rows = [one if isinstance(one, dict) else one.model_dump() for one in findings]
     return [
@@ -119,7 +116,7 @@ def compared(findings: Any) -> list[tuple[str, str, str]]:
     ]
 
 
-def check_replay(doctor: Any, recording: Recording, *, code: int = 0) -> None:
+def check_replay(doctor, recording, *, code=0):
     """Run `doctor` with the recording's flags against its replay: every request is known, and code
     and findings are the same."""
     with replaying(recording) as (replay, endpoint):

@@ -2,19 +2,15 @@
 own, the Free plan, no role for spot machines, regions that are not enabled."""
 
 import json
-from collections.abc import Iterator
-from pathlib import Path
-from typing import Any
 
 import pytest
 from emulators.aws.policies import MAKERS, UNENCRYPTED, demanding_tags
 from tests.cloud.measured import a_renter, document, rents
-from tests.cloud.rented import REGION, Aws
+from tests.cloud.rented import REGION
 from tests.contract.rented import AwsCloud
 
 from diskbench.catalog.books import opt_in_regions
 from diskbench.errors import AccessDenied, DiskbenchError, InvalidValue, RentalFailed
-from diskbench.model.rental import Rental
 from diskbench.providers.aws.doctor import policy
 from diskbench.testing.rig import RigOnlooker, claim, resolved, scope_of
 
@@ -29,16 +25,16 @@ DEMANDED = json.dumps({
 
 
 @pytest.fixture
-def rig(aws: Aws, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Iterator[AwsCloud]:
+def rig(aws, monkeypatch, tmp_path):
     yield AwsCloud(aws, monkeypatch, tmp_path)
     assert aws.left() == []
 
 
-def new_key(aws: Aws, **more: Any) -> str:
+def new_key(aws, **more):
     return str(aws.client("kms").create_key(**more)["KeyMetadata"]["KeyId"])
 
 
-def refused_as(rig: AwsCloud, kind: type[DiskbenchError], **spec: Any) -> DiskbenchError:
+def refused_as(rig, kind, **spec):
     """The error of a rental, which leaves nothing."""
     asked = rig.spec.model_copy(update=spec)
     with pytest.raises(kind) as failed:
@@ -47,7 +43,7 @@ def refused_as(rig: AwsCloud, kind: type[DiskbenchError], **spec: Any) -> Diskbe
     return failed.value
 
 
-def rented(rig: AwsCloud, asked: Any) -> Rental:
+def rented(rig, asked):
     rental = resolved(rig, asked)
     claimed = claim("one").model_copy(update={"tags": asked.tags})
     rig.provider.acquire(claimed, rental, RigOnlooker())

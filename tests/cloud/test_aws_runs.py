@@ -4,15 +4,13 @@ others may; and CloudWatch's own word on the limit of a step."""
 import json
 import struct
 import subprocess
-from pathlib import Path
-from typing import Any
 
 import pytest
 from tests.cloud.eager import GIVES_UP
 from tests.cloud.measured import a_renter, document, rents
-from tests.cloud.rented import ZONE, Aws
+from tests.cloud.rented import ZONE
 from tests.contract.rented import AwsCloud
-from tests.rigs.cli import Cli, merged_rows
+from tests.rigs.cli import merged_rows
 
 from diskbench.errors import InvalidValue
 from diskbench.providers.aws.doctor import policy
@@ -24,7 +22,7 @@ TABLE = bytes(446) + ENTRY + bytes(48) + b"\x55\xaa"
 """A partition table (MBR) with one partition of 4 MiB."""
 
 
-def a_snapshot(aws: Aws, *, size_gib: int = 1, of: str | None = None) -> str:
+def a_snapshot(aws, *, size_gib=1, of=None):
     """A snapshot of an empty disk, or of one with a filesystem or a partition table in it."""
     ec2 = aws.client()
     asked = {"AvailabilityZone": ZONE, "VolumeType": "gp3", "Size": size_gib}
@@ -76,7 +74,7 @@ def test_every_block_of_a_disk_from_a_snapshot_is_read_once_and_again(aws, tmp_p
 def test_a_snapshot_that_makes_no_such_disk_is_refused_before_renting(
     aws, monkeypatch, tmp_path, size, says
 ):
-    rig: Any = AwsCloud(aws, monkeypatch, tmp_path)
+    rig = AwsCloud(aws, monkeypatch, tmp_path)
     snapshot = a_snapshot(aws, size_gib=size) if size else "snap-0123"
     with pytest.raises(InvalidValue, match=says):
         resolved(rig, rig.spec.model_copy(update={"snapshot": snapshot}))
@@ -113,7 +111,7 @@ def test_a_disk_from_a_snapshot_of_a_filled_one_is_slow_until_it_was_read(
 SECONDS = 10
 
 
-def run(aws: Aws, tmp_path: Path) -> tuple[Cli, str]:
+def run(aws, tmp_path):
     """A run on a disk of 100 IOPS, whose metrics have periods of two seconds; what was printed."""
     user = a_renter(tmp_path, {**aws.env, GIVES_UP: "metric_s=2"})
     done = rents(user, "aws", aws, "--disk io1 --size 4 --iops 100", seconds=SECONDS)

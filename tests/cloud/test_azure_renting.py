@@ -8,16 +8,15 @@ import json
 import re
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
-from typing import Any
 
 import pytest
 from emulators.azure import power
-from tests.cloud.azure_rig import PREMIUM, Rig
+from tests.cloud.azure_rig import PREMIUM
 from tests.cloud.eager import GIVES_UP
 from tests.cloud.measured import a_renter, document, rents
 
 from diskbench import errors
-from diskbench.model.metrics import CloudMetric, exceeded_within
+from diskbench.model.metrics import exceeded_within
 from diskbench.providers.azure import doctor
 from diskbench.providers.azure.cloud import AzureProvider
 
@@ -28,7 +27,7 @@ GROUP = "Microsoft.Resources/subscriptions/resourceGroups"
 SCHEDULE = "Microsoft.DevTestLab/schedules/write"
 
 
-def bodies(rig: Rig, action: str) -> list[dict]:
+def bodies(rig, action):
     return [one.body for one in rig.faults.calls(action) if one.body]
 
 
@@ -171,7 +170,7 @@ class TestWhatAzureCounts:
     STEP = (1_795_852_800.0, 1_795_852_980.0)
     COUNTED = ("Data Disk IOPS Consumed Percentage", "VM Uncached IOPS Consumed Percentage")
 
-    def counted(self, rig: Rig, **more: Any) -> dict[str, CloudMetric]:
+    def counted(self, rig, **more):
         acquired = rig.acquire(**more)
         rig.faults.consumed.update(zip(self.COUNTED, (100.0, 40.0), strict=True))
         since, until = (datetime.fromtimestamp(one, UTC) for one in self.STEP)

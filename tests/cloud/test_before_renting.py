@@ -2,15 +2,14 @@
 would cost (`--max-cost`)."""
 
 import json
-from pathlib import Path
 
 import pytest
-from tests.cloud.rented import REGION, Aws
-from tests.rigs.cli import Cli, a_user
+from tests.cloud.rented import REGION
+from tests.rigs.cli import a_user
 
 
 @pytest.fixture
-def aws_user(aws: Aws, tmp_path: Path) -> Cli:
+def aws_user(aws, tmp_path):
     made = a_user(tmp_path)
     made.extra_env = aws.env
     return made
@@ -19,7 +18,7 @@ def aws_user(aws: Aws, tmp_path: Path) -> Cli:
 MAGNETIC = ("--disk", "standard", "--size", "20", "--instance-type", "m5.large")
 
 
-def rent(aws: Aws, aws_user: Cli, *flags: str, region: str = REGION) -> tuple[int, str]:
+def rent(aws, aws_user, *flags, region=REGION):
     """Exit code and messages of a run that is refused; nothing was changed by it."""
     where = ("--provider", "aws", "--region", region, "--endpoint-url", aws.endpoint)
     done = aws_user.call_refused("run", *where, *MAGNETIC, "--profile", "quick", *flags)

@@ -3,22 +3,20 @@
 One row for each rule: a cloud that takes what the real one refuses would hide a fault of ours.
 """
 
-from collections.abc import Iterator
-from typing import Any
 from uuid import uuid4
 
 import pytest
 from emulators.gcp import discovery, schema
 from emulators.gcp.filters import compile_filter
 from tests.cloud import rented, rented_azure, rented_gcp
-from tests.cloud.rented import ZONE, Aws, Keys, Login, make_keys
+from tests.cloud.rented import ZONE, Login, make_keys
 from tests.rigs.waiting import until
 
 OTHER_ZONE = "us-east-1b"
 
 
 @pytest.fixture(scope="module")
-def keys(tmp_path_factory: pytest.TempPathFactory) -> Keys:
+def keys(tmp_path_factory):
     return make_keys(tmp_path_factory.mktemp("keys"))
 
 
@@ -26,7 +24,7 @@ def keys(tmp_path_factory: pytest.TempPathFactory) -> Keys:
 
 
 @pytest.fixture
-def paced(aws: Aws) -> Iterator[Aws]:
+def paced(aws):
     """Changes take many looks: a test sees what is between."""
     before, aws.cloud.pace = aws.cloud.pace, 5
     yield aws
@@ -188,7 +186,7 @@ def test_disks_that_azure_cannot_attach_are_refused(azure, keys):
     here, zoned = rented_azure.group(azure), {"zones": ["1"]}
     rented_azure.launch(azure, here, keys, **zoned)
 
-    def disk(name: str, sku: str = "Premium_LRS", size: int = 4, **more: Any) -> Any:
+    def disk(name, sku="Premium_LRS", size=4, **more):
         return rented_azure.disk(azure, here, sku, size, name=name, **more)
 
     large, newer = disk("large", size=4096, **zoned), disk("newer", "PremiumV2_LRS", **zoned)
@@ -213,16 +211,16 @@ def test_disks_that_azure_cannot_attach_are_refused(azure, keys):
 # --- Google Cloud
 
 
-def type_url(kind: str, zone: str = rented_gcp.ZONE) -> str:
+def type_url(kind, zone=rented_gcp.ZONE):
     return f"zones/{zone}/diskTypes/{kind}"
 
 
-def boot(**more: Any) -> dict[str, Any]:
+def boot(**more):
     params = {"source_image": rented_gcp.UBUNTU, "disk_size_gb": 10} | more
     return {"boot": True, "auto_delete": True, "initialize_params": params}
 
 
-def machine(kind: str, zone: str = rented_gcp.ZONE) -> dict[str, Any]:
+def machine(kind, zone=rented_gcp.ZONE):
     return {"machine_type": f"zones/{zone}/machineTypes/{kind}"}
 
 
@@ -349,7 +347,7 @@ def test_lists_of_google_are_filtered_in_pages_and_over_all_zones(gcp):
         rented_gcp.disk(gcp, name, labels={"lease": name})
     rented_gcp.disk(gcp, "far", zone="europe-west1-b")
 
-    def listed(zone: str, **query: str) -> list[str]:
+    def listed(zone, **query):
         _, told = gcp.http("GET", "aggregated/disks", **query)
         return [one["name"] for one in told["items"][f"zones/{zone}"].get("disks", [])]
 

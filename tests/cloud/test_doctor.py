@@ -4,8 +4,6 @@ expired: one story for all clouds, with what differs as data."""
 import json
 import os
 import re
-from pathlib import Path
-from typing import Any
 
 import jsonschema
 import pytest
@@ -43,7 +41,7 @@ class Office:
     """`diskbench doctor` in this process, asked about one emulated cloud by a user with stores of
     their own."""
 
-    def __init__(self, name: str, cloud: Any, home: Path, capsys: Any, monkeypatch: Any) -> None:
+    def __init__(self, name, cloud, home, capsys, monkeypatch):
         self.name, self.cloud, self.capsys = name, cloud, capsys
         monkeypatch.setenv("HOME", str(home))
         monkeypatch.setenv("XDG_DATA_HOME", str(home / "data"))
@@ -51,14 +49,14 @@ class Office:
         monkeypatch.setenv("DISKBENCH_EVIDENCE_URL", (home / "evidence").as_uri())
         monkeypatch.chdir(home)
 
-    def text(self, *flags: str) -> tuple[int, str, str]:
+    def text(self, *flags):
         """Exit code, stdout and stderr."""
         self.capsys.readouterr()
         code = main.main(["doctor", *flags])
         out, err = self.capsys.readouterr()
         return code, out, err
 
-    def asked(self, *flags: str) -> tuple[int, list[dict[str, Any]]]:
+    def asked(self, *flags):
         """Exit code and findings; the document meets its schema."""
         code, out, err = self.text("--output", "json", *flags)
         assert out, err
@@ -67,7 +65,7 @@ class Office:
         return code, document["findings"]
 
     @property
-    def flags(self) -> tuple[str, ...]:
+    def flags(self):
         """What names the cloud."""
         more: tuple[str, ...] = ()
         if self.name == "azure":
@@ -77,7 +75,7 @@ class Office:
         return ("--provider", self.name, "--endpoint-url", self.cloud.endpoint, *more)
 
     @property
-    def live(self) -> tuple[str, ...]:
+    def live(self):
         """What names the cloud and a rental for --live."""
         if self.name == "aws":
             what = ("--region", REGION, "--disk", "gp3", "--size", "20", *CIDR)
@@ -92,27 +90,27 @@ class Office:
             what = ("--datastore", "nvme", "--size", "8")
         return (*self.flags, "--live", *what)
 
-    def problems(self, *flags: str, check: str = "") -> list[dict[str, Any]]:
+    def problems(self, *flags, check=""):
         """What is found as a problem; the exit code is 2."""
         code, found = self.asked(*flags)
         assert code == 2, found
         return [one for one in found if one["state"] == "problem" and check in one["check"]]
 
 
-def of(findings: list[dict[str, Any]], check: str, where: str = "") -> list[dict[str, Any]]:
+def of(findings, check, where=""):
     """The findings of a check, in a place whose name begins so."""
     return [one for one in findings if one["check"] == check and one["where"].startswith(where)]
 
 
 @pytest.fixture
-def doctor(emulated_cloud: Any, tmp_path: Path, capsys: Any, monkeypatch: Any) -> Office:
+def doctor(emulated_cloud, tmp_path, capsys, monkeypatch):
     name, cloud = emulated_cloud
     for variable, value in cloud.env.items():
         monkeypatch.setenv(variable, value)
     return Office(name, cloud, tmp_path, capsys, monkeypatch)
 
 
-def aws_all(found: list[dict[str, Any]]) -> None:
+def aws_all(found):
     (who,) = of(found, "credentials")
     assert (who["state"], who["where"]) == ("ok", f"aws {REGION}")
     (allowed,) = of(found, "permissions")
@@ -122,7 +120,7 @@ def aws_all(found: list[dict[str, Any]]) -> None:
     assert "GiB of gp3: 51,200 of 51,200 left" in quotas
 
 
-def azure_all(found: list[dict[str, Any]]) -> None:
+def azure_all(found):
     every = len(actions())
     assert of(found, "permissions")[0]["told"] == f"{every} of {every} actions are allowed"
     quotas = {one["told"] for one in of(found, "quota")}
@@ -131,14 +129,14 @@ def azure_all(found: list[dict[str, Any]]) -> None:
     }  # fmt: skip
 
 
-def gcp_all(found: list[dict[str, Any]]) -> None:
+def gcp_all(found):
     (held,) = of(found, "permissions")
     every = len(permissions())
     assert held["told"] == f"{every} of {every} permissions are granted"
     assert "CPUS: 2,400 of 2,400 left" in {one["told"] for one in of(found, "quota")}
 
 
-def vsphere_all(found: list[dict[str, Any]]) -> None:
+def vsphere_all(found):
     told = [one["told"] for one in of(found, "permissions")]
     assert [line.partition(":")[0] for line in told] == list(privileges())
     assert all("all" in line for line in told)
@@ -268,7 +266,7 @@ def test_what_is_rented_counts_and_a_matrix_that_takes_more_than_is_left_is_told
     assert disks == "GiB of gp3: 51,092 of 51,200 left, the matrix takes 900 at once"
 
 
-def forbid_constraints(gcp: Any) -> None:
+def forbid_constraints(gcp):
     gcp.cloud.roles[ACCOUNT] -= {"orgpolicy.policy.get"}
 
 
@@ -371,26 +369,26 @@ def test_gc_finds_the_expired_of_every_region_of_google_in_one_listing(doctor):
 # --live: every request of a rental is tried where the cloud lets it be tried.
 
 
-def aws_tried(aws: Any, tried: list[dict[str, Any]]) -> None:
+def aws_tried(aws, tried):
     for action in ("RunInstances", "CreateVolume", "CreateSecurityGroup", "ImportKeyPair"):
         assert any(action in one["told"] for one in tried)
         assert all(one.params.get("DryRun") for one in aws.faults.calls(action))
         assert aws.faults.calls(action)
 
 
-def azure_tried(azure: Any, tried: list[dict[str, Any]]) -> None:
+def azure_tried(azure, tried):
     assert any("a deployment of" in one["told"] for one in tried)
     changing = {"PUT", "PATCH", "DELETE"}  # validation of a deployment is none of them
     assert [one.action for one in azure.faults.asked if one.method in changing] == []
 
 
-def gcp_tried(gcp: Any, tried: list[dict[str, Any]]) -> None:
+def gcp_tried(gcp, tried):
     assert any("subnetworks/default" in one["told"] for one in tried)
     reads = {"get", "list", "aggregatedList", "getFromFamily", "testIamPermissions"}
     assert {one.method.rpartition(".")[2] for one in gcp.faults.asked} <= reads
 
 
-def vsphere_tried(vsphere: Any, tried: list[dict[str, Any]]) -> None:
+def vsphere_tried(vsphere, tried):
     assert [one for one in tried if "privileges on the datastore" in one["told"]]
     assert [one for one in tried if "on the datastore nvme" in one["told"]]
     assert listed(vsphere) == []

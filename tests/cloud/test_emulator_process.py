@@ -7,9 +7,7 @@ import signal
 import subprocess
 import sys
 import tempfile
-from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
 
 import pytest
 from tests.cloud.rented import UBUNTU
@@ -18,13 +16,13 @@ ROOT = Path(__file__).parents[2]
 
 
 @pytest.fixture
-def state() -> Iterator[Path]:
+def state():
     made = Path(tempfile.mkdtemp(prefix="diskbench-test-emulator-", dir="/var/tmp"))
     yield made
     shutil.rmtree(made)
 
 
-def start(state: Path, *options: str) -> tuple[subprocess.Popen[str], dict[str, Any]]:
+def start(state, *options):
     """An emulated AWS, and what it told when it was up. The others are served as it is, and their
     machines are the same guests."""
     process = subprocess.Popen(
@@ -55,13 +53,13 @@ while "PublicIpAddress" not in ec2.describe_instances()["Reservations"][0]["Inst
 """
 
 
-def rent(told: dict[str, Any]) -> None:
+def rent(told):
     """A running machine, by the environment that the emulator told."""
     env = os.environ | told["env"] | {"ENDPOINT": told["endpoint"], "IMAGE": UBUNTU}
     subprocess.run([sys.executable, "-c", AWS], env=env, check=True)
 
 
-def left(state: Path) -> list[str]:
+def left(state):
     """Machines in the lab below `state`, and processes that name it."""
     found = [str(path) for path in state.glob("lab/*/lease.json")]
     for process in Path("/proc").glob("[0-9]*"):

@@ -5,11 +5,7 @@ The SDKs over HTTP, sshd, a block device and fio are real; VMware's simulator is
 """
 
 import re
-import subprocess
 import threading
-from collections.abc import Callable, Iterator
-from pathlib import Path
-from typing import Any
 
 import pytest
 from emulators import guests
@@ -31,7 +27,7 @@ from tests.cloud.measured import (
     read_iops,
     rents,
 )
-from tests.rigs.cli import Cli, merged_rows
+from tests.rigs.cli import merged_rows
 from tests.rigs.waiting import until
 
 from diskbench.units import GIB
@@ -66,19 +62,17 @@ PLAIN = {
 class Story:
     """An emulated cloud and a user of it."""
 
-    def __init__(self, case: str, cloud: Any, user: Cli) -> None:
+    def __init__(self, case, cloud, user):
         """`case` is the id of the test: the cloud, and maybe flags of the command."""
         self.name, *self.flags = case.split()
         self.cloud, self.user = cloud, user
 
     @property
-    def faults(self) -> Any:
+    def faults(self):
         """Where faults are put into the cloud."""
         return self.cloud if self.name == "vsphere" else self.cloud.faults
 
-    def words(
-        self, *flags: str, seconds: int = 2, block: str = "4k", trusted: bool = True, job: str = ""
-    ) -> tuple[str, ...]:
+    def words(self, *flags, seconds=2, block="4k", trusted=True, job=""):
         """The command that rents what the flags say (or a plain disk) and measures it so long."""
         profile = self.user.home / "mine.fio"
         job = job or (WRITE_AND_READ if self.name == "azure" else WRITE_THEN_READ)
@@ -91,29 +85,29 @@ class Story:
         what = flags if named else (*PLAIN[self.name], *flags)
         return ("run", "--provider", self.name, *where, "--profile", str(profile), *what)
 
-    def run(self, *flags: str, **more: Any) -> subprocess.CompletedProcess[str]:
+    def run(self, *flags, **more):
         """That command to its end."""
         return self.user.run(*self.words(*flags, **more))
 
-    def measured(self, *flags: str, **more: Any) -> Any:
+    def measured(self, *flags, **more):
         """The rows of that command, which ended well."""
         return document(self.user, self.run(*flags, **more))
 
-    def calls(self, action: str) -> list[Any]:
+    def calls(self, action):
         """The requests of this action that the cloud received."""
         return list(self.cloud.faults.calls(action))
 
-    def measuring(self) -> bool:
+    def measuring(self):
         """Does a step run in a machine?"""
         if self.name == "vsphere":
             return is_measuring(self.cloud.rented())
         machines = list(self.cloud.cloud.machines.items())
         return is_measuring(key if self.name == "aws" else one.guest.name for key, one in machines)
 
-    def while_measured(self, harm: Callable[[Any], object], seconds: int) -> Any:
+    def while_measured(self, harm, seconds):
         """The run, during whose step this happens to the cloud."""
 
-        def act() -> None:
+        def act():
             until(self.measuring)
             harm(self.cloud)
 
@@ -123,21 +117,21 @@ class Story:
         other.join()
         return done
 
-    def given_back_by_gc(self) -> None:
+    def given_back_by_gc(self):
         (row,) = self.user.json("results", "list")["runs"]
         done = self.user.run("gc", row["trial_id"])
         assert done.returncode == 0, done.stderr
 
 
 @pytest.fixture
-def story(request: Any, emulated_cloud: Any, tmp_path: Path) -> Iterator[Story]:
+def story(request, emulated_cloud, tmp_path):
     """A user of the emulated cloud that the test names, who must leave nothing in it."""
     _, cloud = emulated_cloud
     yield Story(request.node.callspec.id, cloud, a_renter(tmp_path, cloud.env))
     assert cloud.left() == []
 
 
-def iops(found: Any) -> dict[str, float]:
+def iops(found):
     """Direction → IOPS."""
     return {row["direction"]: float(row["iops"]) for row in merged_rows(found)}
 
@@ -353,14 +347,14 @@ def test_the_promise_of_the_owners_and_no_other_is_shown(story):
 # each right is taken away (test_rights.py).
 
 
-def throttled(faults: Any) -> None:
+def throttled(faults):
     faults.throttle("*", times=8)
     faults.throttle("instances.insert", times=3)
     faults.unavailable("disks.insert", times=3)
 
 
-def asked_twice_for_one(method: str) -> Callable[[Story], bool]:
-    def holds(story: Story) -> bool:
+def asked_twice_for_one(method):
+    def holds(story):
         first, second = story.calls(method)
         same: bool = first.query["requestId"] == second.query["requestId"]
         return same and first.body == second.body
@@ -368,13 +362,13 @@ def asked_twice_for_one(method: str) -> Callable[[Story], bool]:
     return holds
 
 
-def goes_on_in_the_next_zone(story: Story) -> bool:
+def goes_on_in_the_next_zone(story):
     if story.name == "azure":
         return [one.body["zones"] for one in story.calls(DISK)] == [["2"]]
     return bool(story.calls("disks.insert")[-1].path["zone"] == "us-central1-b")
 
 
-def put(fault: str, *what: Any, **how: Any) -> Callable[[Any], object]:
+def put(fault, *what, **how):
     """This fault, put into a cloud."""
     return lambda faults: getattr(faults, fault)(*what, **how)
 
@@ -483,13 +477,13 @@ def test_a_wrong_password_is_said_before_anything_is_made(story):
     assert "VSPHERE_PASSWORD" in done.stderr
 
 
-def azure_deletes(azure: Any) -> None:
+def azure_deletes(azure):
     (machine,) = azure.cloud.machines.values()
     group, name = machine.vm.split("/")[4::4]
     azure.compute.virtual_machines.begin_delete(group, name).result()
 
 
-def gcp_deletes(gcp: Any) -> None:
+def gcp_deletes(gcp):
     for path in list(gcp.cloud.machines):
         _, _, _, zone, _, name = path.split("/")
         rented_gcp.delete(gcp, name, zone)
@@ -517,7 +511,7 @@ def test_a_machine_that_somebody_ends_while_fio_runs_fails_the_run(story, harm, 
     assert said in done.stderr
 
 
-def another_account(gcp: Any, home: Path) -> dict[str, str]:
+def another_account(gcp, home):
     gcp_server.write_credentials(home / "other.json", gcp.endpoint, "another")
     return {"GOOGLE_APPLICATION_CREDENTIALS": str(home / "other.json")}
 
@@ -545,21 +539,21 @@ def test_credentials_that_expire_leave_what_others_can_give_back(story, said, le
     story.given_back_by_gc()
 
 
-def aws_timer(aws: Any) -> None:
+def aws_timer(aws):
     (machine,) = aws.cloud.machines
     guests.switch_off(machine)  # what its dead-man's timer does in the end
     until(lambda: rented.state(aws, machine) == "terminated")
     assert [thing for thing in aws.left() if "vol-" in thing or "i-" in thing] == []
 
 
-def azure_schedule(azure: Any) -> None:
+def azure_schedule(azure):
     power.fire_schedules(azure.cloud)
     until(lambda: guests.names() == ())
     assert set(azure.cloud.powers.values()) == {"deallocated"}
 
 
-def gcp_run_duration(gcp: Any) -> None:
-    def rented_still() -> list[str]:  # asked for machines, time passes in this cloud
+def gcp_run_duration(gcp):
+    def rented_still():  # asked for machines, time passes in this cloud
         list(gcp.call("Instances", "aggregated_list", project=rented_gcp.PROJECT))
         return [thing for thing in gcp.left() if "/firewalls/" not in thing]
 

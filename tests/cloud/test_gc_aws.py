@@ -2,12 +2,10 @@
 
 import json
 import time
-from typing import Any
 
 import jsonschema
 import pytest
 from moto.ec2.models.availability_zones_and_regions import RegionsAndZonesBackend
-from tests.cloud.rented import Aws
 from tests.rigs.cli import a_user
 
 from diskbench.cli.schema import _schema
@@ -20,18 +18,18 @@ REGIONS = ("ap-southeast-2", "eu-central-1", "us-east-1", "us-west-2")
 
 
 @pytest.fixture
-def gc(aws: Aws, tmp_path, monkeypatch) -> Any:
+def gc(aws, tmp_path, monkeypatch):
     """The command, and the document that it prints."""
     genuine = RegionsAndZonesBackend.describe_regions
 
-    def enabled(*args: Any, **more: Any) -> list[Any]:
+    def enabled(*args, **more):
         return [one for one in genuine(*args, **more) if one.name in REGIONS]
 
     monkeypatch.setattr(RegionsAndZonesBackend, "describe_regions", enabled)
     user = a_user(tmp_path)
     user.extra_env = aws.env
 
-    def run(*flags: str) -> tuple[int, dict[str, Any], str]:
+    def run(*flags):
         words = ("--provider", "aws", "--endpoint-url", aws.endpoint, "--output", "json")
         done = user.run("gc", *words, *flags)
         assert done.stdout, done.stderr
@@ -42,7 +40,7 @@ def gc(aws: Aws, tmp_path, monkeypatch) -> Any:
     return run
 
 
-def tagged(kind: str, lease: str, expires: float) -> list[dict[str, Any]]:
+def tagged(kind, lease, expires):
     tags = {
         "Name": f"diskbench-{lease}-{kind}", "diskbench-lease": lease,
         "diskbench-expires": f"{expires:.0f}",
@@ -51,7 +49,7 @@ def tagged(kind: str, lease: str, expires: float) -> list[dict[str, Any]]:
     return [{"ResourceType": kind, "Tags": pairs}]
 
 
-def leave(aws: Aws, region: str, lease: str, expires: float) -> None:
+def leave(aws, region, lease, expires):
     """A volume, a key pair, a group and an address in a region."""
     ec2 = aws.client(region=region)
     for kind, make, more in (

@@ -3,20 +3,16 @@ a network of custom mode; labels that are demanded, keys of their own, no billin
 no region tells; and what is said where a constraint forbids something."""
 
 import os
-from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
 
 import pytest
 from emulators.gcp.cloud import Snapshot
 from emulators.gcp.regions import last
-from tests.cloud.rented_gcp import Gcp
-from tests.contract.gcp_cloud import GcpCloud
+from tests.contract.clouds import GcpCloud
 
 from diskbench.catalog.books import Books
 from diskbench.errors import AccessDenied, HostUnavailable, InvalidValue, QuotaExceeded
 from diskbench.model.options import RentSpec
-from diskbench.model.rental import Acquired
 from diskbench.providers.gcp.plugin import GcpOptions
 from diskbench.providers.options import NetworkOptions
 from diskbench.testing.rig import RigOnlooker, cell, claim, scope_of
@@ -30,20 +26,20 @@ KEY = "projects/keys/locations/us-central1/keyRings/ring/cryptoKeys/disks"
 class User(GcpCloud):
     """Somebody who rents, and gives everything back."""
 
-    def rent(self, **more: Any) -> Acquired:
+    def rent(self, **more):
         spec = RentSpec(**self.spec.model_dump(exclude_defaults=True) | more)
         self.provider.check(cell(self, spec))
         rental = self.provider.resolve(cell(self, spec), Books())
         mine = claim("one").model_copy(update={"tags": spec.tags})
         return self.provider.acquire(mine, rental, RigOnlooker())
 
-    def machine(self) -> Any:
+    def machine(self):
         (row,) = self.gcp.cloud.of_kind("instances").values()
         return row
 
 
 @pytest.fixture
-def user(gcp: Gcp, tmp_path: Any, monkeypatch: pytest.MonkeyPatch) -> Iterator[User]:
+def user(gcp, tmp_path, monkeypatch):
     made = User(gcp, monkeypatch, tmp_path)
     yield made
     scope = scope_of(made)
@@ -52,9 +48,7 @@ def user(gcp: Gcp, tmp_path: Any, monkeypatch: pytest.MonkeyPatch) -> Iterator[U
     assert gcp.left() == []
 
 
-def test_without_a_public_address_the_private_one_is_reached_in_custom_mode_in_its_subnetwork(
-    user,
-):
+def test_without_a_public_address_the_private_one_is_reached_in_custom_mode_in_its_subnetwork(user):
     user.gcp.cloud.custom_mode = True
     acquired = user.rent(network=PRIVATE)
     (nic,) = user.machine()["networkInterfaces"]
@@ -132,7 +126,7 @@ def test_where_google_names_the_other_maintenance_policy_the_machine_is_asked_fo
     assert [one.get("onHostMaintenance") for one in asked] == [None, sent]
 
 
-def denied(user: User, **more: Any) -> AccessDenied:
+def denied(user, **more):
     """The refusal, after which everything is given back."""
     with pytest.raises(AccessDenied) as refused:
         user.rent(**more)
@@ -185,9 +179,7 @@ def test_a_lease_passes_where_labels_and_a_key_are_demanded_of_everything(user):
     assert used == {f"{KEY}/cryptoKeyVersions/1"}
 
 
-def test_a_key_in_another_form_is_refused_before_asking_and_a_network_of_ipv6_by_name(
-    user,
-):
+def test_a_key_in_another_form_is_refused_before_asking_and_a_network_of_ipv6_by_name(user):
     with pytest.raises(InvalidValue, match="--kms-key 'my-key'"):
         user.rent(kms_key="my-key")
     assert user.gcp.faults.asked == []

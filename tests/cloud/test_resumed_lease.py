@@ -5,26 +5,20 @@ SDKs over HTTP, sshd, the guest's own dead-man's switch, a block device and fio 
 
 import signal
 import time
-from collections.abc import Iterator
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
-from pathlib import Path
-from typing import Any
 
 import pytest
 from emulators import guests
 from tests.cloud.azure_rig import NoTimer
 from tests.cloud.measured import EAGER, is_measuring
-from tests.contract.azure_cloud import AzureCloud
-from tests.contract.gcp_cloud import GcpCloud
+from tests.contract.clouds import AzureCloud, GcpCloud, VsphereCloud
 from tests.contract.rented import AwsCloud, switches
-from tests.contract.vsphere_cloud import VsphereCloud
 from tests.rigs.cli import Cli
 from tests.rigs.waiting import until
 
 from diskbench.errors import DiskbenchError
 from diskbench.model.rental import LeaseEnd
-from diskbench.model.spec import Plan
 from diskbench.ports import ExtendsLeases
 from diskbench.store.clock import iso
 from diskbench.store.database import open_database
@@ -54,7 +48,7 @@ class Abandoned:
     where: tuple[str, ...]
     """How `gc` is told of the place."""
 
-    def begin(self, seconds: int) -> Plan:
+    def begin(self, seconds):
         """Rent, begin to measure, and be killed."""
         (self.user.home / "mine.fio").write_text(PROFILE.format(seconds=seconds))
         size = ("--size", str(self.cloud.spec.size_gib))  # type: ignore[attr-defined]
@@ -68,17 +62,17 @@ class Abandoned:
         return load_plan(self.database, row["trial_id"])
 
     @property
-    def database(self) -> Any:
+    def database(self):
         return open_database(self.user.extra_env["DISKBENCH_DATABASE_URL"])
 
-    def row_end(self, plan: Plan) -> float:
+    def row_end(self, plan):
         return load_lease(self.database, plan.lease_id).ends.timestamp()
 
-    def set_row(self, plan: Plan, left_s: float) -> None:
+    def set_row(self, plan, left_s):
         end = datetime.now(UTC) + timedelta(seconds=left_s)
         extend_lease(self.database, plan.lease_id, iso(end))
 
-    def extend(self, plan: Plan, expires_at: float, guest: Any = None) -> None:
+    def extend(self, plan, expires_at, guest=None):
         """As the engine does it; in the guest that is given alone."""
         assert isinstance(self.cloud.provider, ExtendsLeases)
         end = LeaseEnd(expires_at=expires_at, left_s=expires_at - time.time())
@@ -90,7 +84,7 @@ class Abandoned:
             if guest is None:
                 host.close()
 
-    def stranger(self, tmp_path: Path) -> Any:
+    def stranger(self, tmp_path):
         """What `gc` says of the lease in another database of another owner."""
         home = tmp_path / "stranger"
         home.mkdir(exist_ok=True)
@@ -105,9 +99,9 @@ class Abandoned:
 
 
 @pytest.fixture(params=["aws", "azure", "vsphere"])
-def abandoned(request: Any, tmp_path: Path, monkeypatch: Any) -> Iterator[Abandoned]:
+def abandoned(request, tmp_path, monkeypatch):
     name = request.param
-    kind: Any = {"aws": AwsCloud, "azure": AzureCloud, "gcp": GcpCloud, "vsphere": VsphereCloud}
+    kind = {"aws": AwsCloud, "azure": AzureCloud, "gcp": GcpCloud, "vsphere": VsphereCloud}
     emulator = request.getfixturevalue(name)
     home = tmp_path / "home"
     home.mkdir()

@@ -9,14 +9,11 @@ import json
 import os
 import re
 import time
-from collections.abc import Callable, Iterator
 from datetime import UTC, datetime
-from pathlib import Path
-from typing import Any
 from uuid import uuid4
 
 import pytest
-from emulators.aws.policies import Demand, allows
+from emulators.aws.policies import allows
 from emulators.azure.rights import allows as azure_allows
 from emulators.gcp.cloud import Snapshot
 from emulators.gcp.server import ACCOUNT
@@ -24,15 +21,15 @@ from tests.cloud import rented_azure
 from tests.cloud.azure_rig import PREMIUM, Rig
 from tests.cloud.conftest import of, renew, table
 from tests.cloud.eager import GCP
-from tests.cloud.rented import REGION, Aws
+from tests.cloud.rented import REGION
 from tests.cloud.test_vsphere_policies import User as VsphereUser
-from tests.contract.gcp_cloud import GcpCloud
+from tests.contract.clouds import GcpCloud
 from tests.contract.rented import AwsCloud
 
 from diskbench.catalog.books import Books
 from diskbench.errors import AccessDenied, DiskbenchError, UnknownName
 from diskbench.model.options import RentSpec
-from diskbench.model.rental import Acquired, LeaseEnd, Rental, Scope
+from diskbench.model.rental import Acquired, LeaseEnd, Scope
 from diskbench.providers.aws.client import AwsSessions
 from diskbench.providers.aws.doctor import policy
 from diskbench.providers.azure import attach, provision
@@ -52,49 +49,49 @@ class GcpUser(GcpCloud):
     """One who has the role, or all of it but one right."""
 
     @property
-    def scope(self) -> Scope:
+    def scope(self):
         return Scope(provider="gcp", account=self.gcp.cloud.project, endpoint=self.gcp.endpoint)
 
     @property
-    def compute(self) -> Any:
+    def compute(self):
         return GcpSessions().of_scope(self.scope, GCP)
 
-    def resolved(self, **more: Any) -> Rental:
+    def resolved(self, **more):
         typed = self.spec.model_dump(exclude_defaults=True) | {"instance_type": "n2-standard-2"}
         return self.provider.resolve(cell(self, RentSpec(**typed | more)), Books())
 
-    def unknown_region(self) -> None:
+    def unknown_region(self):
         with pytest.raises(UnknownName):
             self.resolved(region="mars-north1")
 
-    def placed(self) -> None:
+    def placed(self):
         """None can be made here, so that it is refused, but for another reason."""
         with pytest.raises(DiskbenchError) as refused:
             self.provider.acquire(claim("one"), self.resolved(placement="close"), RigOnlooker())
         if isinstance(refused.value, AccessDenied):
             raise refused.value
 
-    def copied(self) -> None:
+    def copied(self):
         name = f"projects/{self.gcp.cloud.project}/global/snapshots/filled"
         self.gcp.cloud.snapshots[name] = Snapshot(10)
         self.rented(snapshot="filled")
 
-    def rented(self, **more: Any) -> None:
+    def rented(self, **more):
         lease = str(uuid4())  # a second one of that name would be answered as the first was
         self.provider.acquire(claim(lease), self.resolved(**more), RigOnlooker())
         self.provider.release(lease, self.scope)
 
-    def filled(self) -> None:
+    def filled(self):
         lease, watch = str(uuid4()), RigOnlooker()
         rental = self.resolved()
 
-        def fill() -> None:
+        def fill():
             self.provider.acquire(claim(lease), rental, watch)
 
         self.provider.snapshot(claim(lease), rental, fill, watch)
         self.provider.release(lease, self.scope)
 
-    def repaired(self) -> None:
+    def repaired(self):
         """As after an attachment of an earlier process that did not ask for autoDelete."""
         request = {
             "zone": "us-central1-a", "instance": "diskbench-one-machine", "autoDelete": True,
@@ -107,19 +104,19 @@ class GcpUser(GcpCloud):
         except DiskbenchError:
             pass  # it is not there
 
-    def lease(self) -> None:
+    def lease(self):
         """From the first question to the last release, with another disk between."""
         self.provider.acquire(claim("one"), self.resolved(), RigOnlooker())
         self.provider.swap(claim("one", turn=2), self.resolved(size_gib=11), RigOnlooker())
         self.provider.release("one", self.scope)
 
-    def grant(self, lacking: str) -> None:
+    def grant(self, lacking):
         self.gcp.cloud.roles[ACCOUNT] = frozenset(permissions()) - {lacking}
 
-    def needs(self, right: str) -> None:
+    def needs(self, right):
         ELSE.get(right, GcpUser.lease)(self)
 
-    def whole(self) -> None:
+    def whole(self):
         assert self.gcp.cloud.roles == {ACCOUNT: frozenset(permissions())}
         self.lease()
         for more in ELSE.values():
@@ -127,7 +124,7 @@ class GcpUser(GcpCloud):
         self.provider.release("one", self.scope)
 
 
-ELSE: dict[str, Callable[[GcpUser], object]] = {
+ELSE = {
     "compute.images.get": lambda user: user.resolved(image=NAMED),
     "compute.regions.list": GcpUser.unknown_region,
     "compute.resourcePolicies.use": GcpUser.placed,
@@ -165,18 +162,18 @@ class AzureUser(Rig):
     """One who has the role, or all of it but one right. What a request demands is in
     emulators/azure/rights.py; it is refused as Resource Manager does."""
 
-    def __init__(self, cloud: Any, monkeypatch: pytest.MonkeyPatch, home: Path) -> None:
+    def __init__(self, cloud, monkeypatch, home):
         for name, value in cloud.env.items():
             monkeypatch.setenv(name, value)
         monkeypatch.setenv("XDG_DATA_HOME", str(home))
         super().__init__(cloud)
 
-    def grant(self, lacking: str) -> None:
+    def grant(self, lacking):
         rest = [one for one in ROLE if one != lacking]
         assert not lacking or not azure_allows(rest, lacking)
         self.faults.grant(rest)
 
-    def needs(self, _right: str = "") -> None:
+    def needs(self, _right=""):
         """Every call of a rental and its end, with a machine that never answers SSH: an image of
         each kind, a disk attached and swapped, a zone without capacity, a later end."""
         for image in (*OWN_IMAGES, "Contoso:appliance:basic:latest"):
@@ -198,7 +195,7 @@ class AzureUser(Rig):
         provision.delete(order.edge, order.path(MACHINES, "machine"))
         self.provider.release("one", rental.scope)
 
-    def whole(self) -> None:
+    def whole(self):
         self.grant("")
         rental, acquired = self.resolve(), self.acquire(spec=PREMIUM)
         now = datetime.now(UTC)
@@ -210,19 +207,19 @@ class AzureUser(Rig):
 class Vsphere(VsphereUser):
     """One who has the privileges, or all of them but one on a kind of object."""
 
-    def grant(self, lacking: str) -> None:
+    def grant(self, lacking):
         kind, _, right = lacking.rpartition(" ")
         rest = [one for one in privileges()[kind] if one != right]
         self.vsphere.grant({**privileges(), kind: rest})
 
-    def needs(self, _right: str) -> None:
+    def needs(self, _right):
         self.lease()
 
-    def whole(self) -> None:
+    def whole(self):
         self.lease()
 
 
-USERS: dict[str, Any] = {"azure": AzureUser, "gcp": GcpUser, "vsphere": Vsphere}
+USERS = {"azure": AzureUser, "gcp": GcpUser, "vsphere": Vsphere}
 NEEDED = {
     "azure": [one for one in ROLE if one not in {*NOT_DEMANDED, *GOES_ON}],
     "gcp": [one for one in permissions() if one not in OPTIONAL],
@@ -236,7 +233,7 @@ NEEDED = {
 
 
 @pytest.fixture
-def user(emulated_cloud: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Any:
+def user(emulated_cloud, tmp_path, monkeypatch):
     name, cloud = emulated_cloud
     return USERS[name](cloud, monkeypatch, tmp_path / "data")
 
@@ -310,7 +307,7 @@ NEVER_SEEN = {
 }  # fmt: skip
 
 
-def every_right() -> list[tuple[str, str, str]]:
+def every_right():
     """Statement, action and resource of everything that the policy allows."""
     return [
         (statement["Sid"], action, resource)
@@ -320,14 +317,14 @@ def every_right() -> list[tuple[str, str, str]]:
     ]
 
 
-def as_list(value: str | list[str]) -> list[str]:
+def as_list(value):
     return [value] if isinstance(value, str) else value
 
 
-def without(sid: str, action: str, resource: str) -> str:
+def without(sid, action, resource):
     """The policy with one right taken away."""
     document = json.loads(policy())
-    kept: list[dict[str, Any]] = []
+    kept = []
     for statement in document["Statement"]:
         if statement["Sid"] != sid:
             kept.append(statement)
@@ -342,7 +339,7 @@ def without(sid: str, action: str, resource: str) -> str:
 
 
 @pytest.fixture(scope="module")
-def demanded(emulator: Any, tmp_path_factory: Any) -> Iterator[list[Demand]]:
+def demanded(emulator, tmp_path_factory):
     """What everything that diskbench does on AWS demanded, under the printed policy; and nothing of
     it was refused."""
     _, aws_server = emulator
@@ -353,7 +350,7 @@ def demanded(emulator: Any, tmp_path_factory: Any) -> Iterator[list[Demand]]:
         rig.spec = rig.spec.model_copy(update={"spot": True, "zone": f"{REGION}a"})
         scope = scope_of(rig)
         acquired = acquire(rig, LEASE)
-        provider: Any = rig.provider
+        provider = rig.provider
         end = LeaseEnd(expires_at=4.05e9, left_s=4.05e9 - time.time())
         guest = guest_of(acquired)
         provider.extend(LEASE, scope, end, guest, acquired.made)
@@ -381,12 +378,12 @@ def demanded(emulator: Any, tmp_path_factory: Any) -> Iterator[list[Demand]]:
     renew("aws", aws_server)
 
 
-def tags(kind: str, name: str) -> list[dict[str, Any]]:
+def tags(kind, name):
     values = {"diskbench-lease": LEASE, "diskbench-expires": "1", "Name": name}
     return [{"ResourceType": kind, "Tags": [{"Key": k, "Value": v} for k, v in values.items()]}]
 
 
-def leave_what_no_run_makes(aws: Aws, acquired: Acquired) -> None:
+def leave_what_no_run_makes(aws, acquired):
     """An address and an interface named for the lease, and copies of its tags."""
     ec2, name = aws.client(), f"diskbench-{LEASE}-left"
     ec2.allocate_address(Domain="vpc", TagSpecifications=tags("elastic-ip", name))
@@ -401,7 +398,7 @@ def leave_what_no_run_makes(aws: Aws, acquired: Acquired) -> None:
     )
 
 
-def copies(aws: Aws) -> list[str]:
+def copies(aws):
     ec2 = aws.client()
     tagged = [{"Name": "tag:diskbench-lease", "Values": [LEASE]}]
     images = ec2.describe_images(Owners=["self"], Filters=tagged)["Images"]
@@ -412,9 +409,9 @@ def copies(aws: Aws) -> list[str]:
     ]
 
 
-def looked(rig: AwsCloud, scope: Scope) -> None:
+def looked(rig, scope):
     """What doctor, gc and the catalogue ask."""
-    provider: Any = rig.provider
+    provider = rig.provider
     findings = provider.examine(scope)
     assert [one for one in findings if one.state == "problem"] == []
     rehearsed = provider.rehearse(resolved(rig))

@@ -1,19 +1,15 @@
 """vSphere by VMware's simulator: what is found out before anything is made, and where it restricts
 a machine: by rights, kinds of datastores, addresses of cards."""
 
-from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import Any
 
 import pytest
-from emulators.vsphere.cloud import Vsphere
 from emulators.vsphere.listing import operator
-from tests.contract.vsphere_cloud import VsphereCloud
+from tests.contract.clouds import VsphereCloud
 
 from diskbench.catalog.books import Books
 from diskbench.errors import InvalidValue, UnknownName, UserError
 from diskbench.model.options import RentSpec
-from diskbench.model.rental import Acquired, Rental
 from diskbench.providers.vsphere.disk_request import VsphereResolved
 from diskbench.providers.vsphere.plugin import VsphereOptions
 from diskbench.testing.rig import RigOnlooker, cell, claim
@@ -24,7 +20,7 @@ class User(VsphereCloud):
 
     tags: tuple[tuple[str, str], ...] = ()
 
-    def resolved(self, size_gib: int = 1, **more: Any) -> Rental:
+    def resolved(self, size_gib=1, **more):
         trust = str(self.vsphere.simulator.ca_file)
         typed = VsphereOptions(**{"datastore": "nvme", "ca_file": trust, **more})
         spec = RentSpec(
@@ -33,12 +29,12 @@ class User(VsphereCloud):
         self.provider.check(cell(self, spec))
         return self.provider.resolve(cell(self, spec), Books())
 
-    def rent(self, lease: str = "one", **more: Any) -> Acquired:
+    def rent(self, lease="one", **more):
         carried = claim(lease).model_copy(update={"tags": self.tags})
         return self.provider.acquire(carried, self.resolved(**more), RigOnlooker())
 
     @contextmanager
-    def machines(self) -> Iterator[tuple[Any, list[Any]]]:
+    def machines(self):
         """The simulator's content, and all of its machines."""
         from pyVmomi import vim
 
@@ -47,7 +43,7 @@ class User(VsphereCloud):
             view = content.viewManager.CreateContainerView(content.rootFolder, kinds, below)
             yield content, view.view
 
-    def lease(self) -> None:
+    def lease(self):
         """From the first question to the last release, with another disk between."""
         self.vsphere.template("vapp")
         self.tags = (("cost-center", "42"),)
@@ -59,7 +55,7 @@ class User(VsphereCloud):
 
 
 @pytest.fixture
-def user(vsphere: Vsphere, tmp_path: Any, monkeypatch: pytest.MonkeyPatch) -> Iterator[User]:
+def user(vsphere, tmp_path, monkeypatch):
     yield User(vsphere, monkeypatch, tmp_path)
     vsphere.fresh()
 
@@ -120,7 +116,7 @@ def test_a_tag_that_is_no_custom_attribute_of_machines_is_refused(user, name):
     assert f"govc fields.add -type VirtualMachine {name}" in refused.value.advice
 
 
-def details(rental: Rental) -> VsphereResolved:
+def details(rental):
     return VsphereResolved.model_validate(rental.details)
 
 

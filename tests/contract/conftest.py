@@ -12,7 +12,6 @@ from tests.cloud.conftest import gcp_server as gcp_server
 from tests.cloud.conftest import vsphere as vsphere
 from tests.cloud.conftest import vsphere_server as vsphere_server
 from tests.rigs.fake_host import FakeHost, Fault
-from tests.rigs.flaky_proxy import FlakyProxy
 from tests.rigs.ssh_fixtures import proxy as proxy
 from tests.rigs.ssh_fixtures import ssh_config as ssh_config
 from tests.rigs.ssh_fixtures import sshd as sshd
@@ -36,7 +35,7 @@ def host(request) -> Iterator[Host]:
     if request.param == "ssh":
         request.getfixturevalue("ssh_config")
     kinds = {"local": LocalHost, "fake": FakeHost, "ssh": partial(SshHost, "direct")}
-    made: Host = kinds[request.param]()
+    made = kinds[request.param]()
     yield made
     made.close()
 
@@ -52,7 +51,7 @@ def breakable(request) -> Iterator[Breakable]:
         )
         return
     request.getfixturevalue("ssh_config")
-    between: FlakyProxy = request.getfixturevalue("proxy")
+    between = request.getfixturevalue("proxy")
     host = SshHost("flaky")
 
     def cut(after: int) -> None:

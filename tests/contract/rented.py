@@ -2,9 +2,7 @@
 
 import json
 import subprocess
-from typing import Any
 
-import pytest
 from emulators import guests
 from tests.cloud.eager import AWS
 from tests.cloud.rented import REGION
@@ -25,18 +23,18 @@ class CloudRig:
 
     leftover = "diskbench-{}-forgotten"
 
-    def make(self, lease_id: str, name: str) -> str:
+    def make(self, lease_id, name):
         """Make a thing with the lease's tags; its kind and id."""
         raise NotImplementedError
 
-    def add_leftover(self, lease_id: str) -> None:
+    def add_leftover(self, lease_id):
         self.make(lease_id, self.leftover.format(lease_id))
 
-    def add_copy(self, lease_id: str) -> str:
+    def add_copy(self, lease_id):
         return self.make(lease_id, "prod-database")
 
 
-def enter(cloud: Any, monkeypatch: pytest.MonkeyPatch, home: Any) -> None:
+def enter(cloud, monkeypatch, home):
     """Be a user of an emulated cloud, whose keys are below `home`."""
     for name in ("AWS_PROFILE", "AWS_SESSION_TOKEN", "AWS_ENDPOINT_URL"):
         monkeypatch.delenv(name, raising=False)
@@ -53,26 +51,26 @@ class FakeCloud(CloudRig):
         RentSpec(disk="plain", size_gib=1, count=2),
     )
 
-    def __init__(self, tmp_path, monkeypatch) -> None:
+    def __init__(self, tmp_path, monkeypatch):
         self.directory = tmp_path / "fake cloud"
         monkeypatch.setenv(fake.VARIABLE, str(self.directory))
         self.provider: Renter = fake.FakeProvider()
 
-    def count(self, lease_id: str) -> int:
+    def count(self, lease_id):
         return len(list((self.directory / "resources").glob(f"*{lease_id}*")))
 
-    def ends(self, lease_id: str) -> set[float]:
+    def ends(self, lease_id):
         files = (self.directory / "resources").glob(f"*{lease_id}*/tags.json")
         return {json.loads(one.read_text())["diskbench-expires"] for one in files}
 
-    def make(self, lease_id: str, name: str) -> str:
+    def make(self, lease_id, name):
         made = self.directory / "resources" / name
         made.mkdir(parents=True)
         tags = {"diskbench-lease": lease_id, "diskbench-expires": 1.0}
         (made / "tags.json").write_text(json.dumps(tags))
         return name
 
-    def is_there(self, copy: str) -> bool:
+    def is_there(self, copy):
         return (self.directory / "resources" / copy).exists()
 
 
@@ -88,29 +86,29 @@ class LabCloud:
         RentSpec(disk="gp2", size_gib=20, count=99),
     )
 
-    def __init__(self, directory, monkeypatch) -> None:
+    def __init__(self, directory, monkeypatch):
         self.directory = directory
         monkeypatch.setenv(places.VARIABLE, str(directory))
         self.provider: Renter = LabProvider()
 
-    def count(self, lease_id: str) -> int:
+    def count(self, lease_id):
         place = self.directory / lease_id
         images = [loop for loop in devices.find(self.directory) if loop.image.is_relative_to(place)]
         groups = [one for one in find_groups().lease_ids() if one == lease_id]
         return len(images) + len(groups) + place.exists()
 
-    def ends(self, lease_id: str) -> set[float]:
+    def ends(self, lease_id):
         found = machines.leases()[lease_id]
         return set() if found is None else {found}
 
-    def add_leftover(self, lease_id: str) -> None:
+    def add_leftover(self, lease_id):
         disks = self.directory / lease_id / "disks"
         disks.mkdir(parents=True, exist_ok=True)
         with (disks / "forgotten.img").open("wb") as image:
             image.truncate(2**20)
         subprocess.run(["losetup", "-f", disks / "forgotten.img"], check=True)
 
-    def add_copy(self, lease_id: str) -> str:
+    def add_copy(self, lease_id):
         made = self.directory / "prod-database"
         made.mkdir(parents=True)
         record = LabRecord(lease_id=lease_id, request=LabRequest(expires_at=1.0), made_at=1.0)
@@ -118,10 +116,10 @@ class LabCloud:
         (made / "table.db").write_text("precious")
         return f"directory {made.name}"
 
-    def is_there(self, copy: str) -> bool:
+    def is_there(self, copy):
         return (self.directory / copy.partition(" ")[2] / "table.db").exists()
 
-    def tear_down(self) -> None:
+    def tear_down(self):
         for lease_id in machines.leases():
             machines.release(lease_id)
 
@@ -137,13 +135,13 @@ class AwsCloud(CloudRig):
         RentSpec(disk="gp2", size_gib=20, count=99),
     )
 
-    def __init__(self, aws, monkeypatch, home) -> None:
+    def __init__(self, aws, monkeypatch, home):
         self.aws = aws
         enter(aws, monkeypatch, home)
         self.provider: Renter = AWSProvider(timing=AWS)
         self.spec = RentSpec(disk="gp2", size_gib=1, region=REGION, endpoint_url=aws.endpoint)
 
-    def _things(self, lease_id: str) -> list[Any]:
+    def _things(self, lease_id):
         ec2 = self.aws.client()
         tagged = [{"Name": "tag:diskbench-lease", "Values": [lease_id]}]
         groups = ec2.describe_instances(Filters=tagged)["Reservations"]
@@ -156,10 +154,10 @@ class AwsCloud(CloudRig):
             *ec2.describe_network_interfaces(Filters=tagged)["NetworkInterfaces"],
         ]
 
-    def count(self, lease_id: str) -> int:
+    def count(self, lease_id):
         return len(self._things(lease_id))
 
-    def ends(self, lease_id: str) -> set[float]:
+    def ends(self, lease_id):
         carried = [
             {tag["Key"]: tag["Value"] for tag in one.get("Tags") or one["TagSet"]}
             for one in self._things(lease_id)
@@ -167,11 +165,11 @@ class AwsCloud(CloudRig):
         assert len(carried) > 4
         return {float(tags["diskbench-expires"]) for tags in carried} | switches()
 
-    def is_there(self, copy: str) -> bool:
+    def is_there(self, copy):
         volumes = self.aws.client().describe_volumes()["Volumes"]
         return copy.partition(" ")[2] in {one["VolumeId"] for one in volumes}
 
-    def make(self, lease_id: str, name: str) -> str:
+    def make(self, lease_id, name):
         tags = {"diskbench-lease": lease_id, "diskbench-expires": "1", "Name": name}
         carried = [{"Key": key, "Value": value} for key, value in tags.items()]
         kind = [{"ResourceType": "volume", "Tags": carried}]
@@ -180,7 +178,7 @@ class AwsCloud(CloudRig):
         return f"volume {made['VolumeId']}"
 
 
-def switches() -> set[float]:
+def switches():
     """When the emulated machines switch themselves off, as their guests know it."""
     found = {guests.ends_at(name) for name in guests.names()}
     assert None not in found

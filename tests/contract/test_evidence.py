@@ -2,7 +2,6 @@
 
 import subprocess
 import threading
-from collections.abc import Iterator
 from contextlib import contextmanager
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
@@ -143,7 +142,7 @@ class NoBucket(BaseHTTPRequestHandler):
 
 
 @pytest.fixture
-def no_bucket(monkeypatch) -> Iterator[str]:
+def no_bucket(monkeypatch):
     server = ThreadingHTTPServer(("127.0.0.1", 0), NoBucket)
     threading.Thread(target=server.serve_forever, daemon=True).start()
     for name, value in {

@@ -6,10 +6,8 @@ import tempfile
 from pathlib import Path
 
 import pytest
-from tests.contract.azure_cloud import AzureCloud
-from tests.contract.gcp_cloud import GcpCloud
+from tests.contract.clouds import AzureCloud, GcpCloud, VsphereCloud
 from tests.contract.rented import AwsCloud, FakeCloud, LabCloud
-from tests.contract.vsphere_cloud import VsphereCloud
 
 from diskbench.errors import DiskbenchError, ReleaseFailed
 from diskbench.providers.fake.cloud import ZONES, plan_fault

@@ -12,11 +12,9 @@ commands one of them is for.
 
 import re
 import shlex
-from collections.abc import Iterator
 from dataclasses import dataclass, field, fields, replace
 from itertools import groupby
 from pathlib import Path
-from typing import Any
 
 import yaml
 
@@ -76,11 +74,11 @@ class Command:
     tries: tuple[Try, ...] = ()
 
     @property
-    def where(self) -> str:
+    def where(self):
         return f"{self.page.relative_to(ROOT)}:{self.line}"
 
     @property
-    def typed(self) -> str:
+    def typed(self):
         text = self.text
         for one in self.tries:
             for old, new in one.replace.items():
@@ -90,7 +88,7 @@ class Command:
         return f"{command} {added}{comment}".strip() if added else text
 
     @property
-    def words(self) -> list[str]:
+    def words(self):
         """The words of `typed`, without `sudo` and what is behind a redirection."""
         words = shlex.split(self.typed, comments=True)
         words = words[1:] if words[:1] == ["sudo"] else words
@@ -98,18 +96,18 @@ class Command:
         return words[: ends[0]] if ends else words
 
     @property
-    def is_form(self) -> bool:
+    def is_form(self):
         command, _ = _split_comment(self.typed)
         return bool(_FORM.search(re.sub(r"'[^']*'|\"[^\"]*\"", "", command)))
 
-    def said(self, name: str) -> Any:
+    def said(self, name):
         """What its comments say of a field of Try; the last one that says anything."""
         default = getattr(Try(), name)
         found = [value for one in self.tries if (value := getattr(one, name)) != default]
         return found[-1] if found else default
 
 
-def commands(page: Path) -> Iterator[Command]:
+def commands(page):
     for part in _parts(page):
         yield from _of_part(page, part)
 
@@ -124,7 +122,7 @@ class _Part:
     tries: tuple[Try, ...]
 
 
-def _parts(page: Path) -> Iterator[_Part]:
+def _parts(page):
     tries: list[Try] = []
     for part in _raw_parts(page.read_text().splitlines()):
         text = "\n".join(part.lines)
@@ -143,7 +141,7 @@ def _parts(page: Path) -> Iterator[_Part]:
         raise ValueError(f"{page.name}: a comment `try` stands before nothing")
 
 
-def _raw_parts(lines: list[str]) -> Iterator[_Part]:
+def _raw_parts(lines):
     numbered = zip(enumerate(lines, 1), _keys(lines), strict=True)
     for key, found in groupby(numbered, key=lambda one: one[1]):
         if key is not None:
@@ -152,7 +150,7 @@ def _raw_parts(lines: list[str]) -> Iterator[_Part]:
             yield _Part(is_block, begin, [line for _, line in whole], tries=())
 
 
-def _keys(lines: list[str]) -> Iterator[tuple[int, str] | None]:
+def _keys(lines):
     """Of each line its part's number, and `block` or `text`; None for what is neither."""
     part, fence, before = 0, "", None
     for line in lines:
@@ -170,7 +168,7 @@ def _keys(lines: list[str]) -> Iterator[tuple[int, str] | None]:
         before = key
 
 
-def _try(page: Path, line: int, text: str) -> Try:
+def _try(page, line, text):
     given = yaml.safe_load(text)
     known = {one.name for one in fields(Try)}
     if not isinstance(given, dict) or not given.keys() <= known:
@@ -178,7 +176,7 @@ def _try(page: Path, line: int, text: str) -> Try:
     return Try(**given)
 
 
-def _of_part(page: Path, part: _Part) -> Iterator[Command]:
+def _of_part(page, part):
     found = _in_block(page, part) if part.is_block else _in_text(page, part)
     chosen: set[int] = set()
     for one in found:
@@ -189,7 +187,7 @@ def _of_part(page: Path, part: _Part) -> Iterator[Command]:
         raise ValueError(f"{page.name}:{part.begin}: no command for {idle}")
 
 
-def _in_block(page: Path, part: _Part) -> Iterator[Command]:
+def _in_block(page, part):
     text, begin = "", part.begin
     for number, line in enumerate(part.lines, part.begin):
         begin = begin if text else number
@@ -202,7 +200,7 @@ def _in_block(page: Path, part: _Part) -> Iterator[Command]:
         text = ""
 
 
-def _in_text(page: Path, part: _Part) -> Iterator[Command]:
+def _in_text(page, part):
     whole = "\n".join(part.lines)
     for found in _SPAN.finditer(whole):
         text = " ".join(found[1].split())
@@ -211,7 +209,7 @@ def _in_text(page: Path, part: _Part) -> Iterator[Command]:
             yield Command(page, line, text, in_block=False)
 
 
-def is_command(text: str) -> bool:
+def is_command(text):
     words = text.split()
     while words and _SETTING.match(words[0]):
         words.pop(0)
@@ -221,7 +219,7 @@ def is_command(text: str) -> bool:
     return (words[0] in PROGRAMS and not is_name) or bool(_PATH.fullmatch(words[0]))
 
 
-def _split_comment(text: str) -> tuple[str, str]:
+def _split_comment(text):
     found = re.match(r"(.*?)(\s+#\s.*)?$", text)
     assert found
     return found[1], found[2] or ""

@@ -6,7 +6,6 @@ import subprocess
 import time
 from collections.abc import Callable
 from contextlib import ExitStack, suppress
-from pathlib import Path
 
 import pytest
 from tests.docs.kinds import kind
@@ -19,14 +18,14 @@ BY_PAGE = {page: [one for one in commands(page) if kind(one) == "run"] for page 
 WITH_COMMANDS = [page for page, found in BY_PAGE.items() if found]
 
 
-def name(page: Path) -> str:
+def name(page):
     return str(page.relative_to(ROOT))
 
 
 @pytest.mark.slow
 @pytest.mark.timeout(LONG_S)
 @pytest.mark.parametrize("path", WITH_COMMANDS, ids=name)
-def test_what_a_page_tells_to_type_works(path: Path, tmp_path: Path):
+def test_what_a_page_tells_to_type_works(path, tmp_path):
     follow([one for one in BY_PAGE[path] if not one.said("thorough")], tmp_path)
 
 
@@ -37,7 +36,7 @@ def test_what_a_page_tells_to_type_works(path: Path, tmp_path: Path):
     "path", [page for page in WITH_COMMANDS if any(one.said("thorough") for one in BY_PAGE[page])],
     ids=name,
 )  # fmt: skip
-def test_what_takes_long_works_too(path: Path, tmp_path: Path):
+def test_what_takes_long_works_too(path, tmp_path):
     follow(BY_PAGE[path], tmp_path)
 
 
@@ -45,7 +44,7 @@ Check = Callable[[Command, str], list[str]]
 """What is wrong with the output of a command."""
 
 
-def follow(found: list[Command], scratch: Path, check: Check = lambda _one, _said: []) -> None:
+def follow(found, scratch, check=lambda _one, _said: []):
     """Type each; all that end otherwise than their page implies are named."""
     failed = []
     with ExitStack() as stack:
@@ -63,7 +62,7 @@ def follow(found: list[Command], scratch: Path, check: Check = lambda _one, _sai
     assert not failed, "\n\n".join(failed)
 
 
-def end(process: subprocess.Popen[bytes]) -> None:
+def end(process):
     """Stop a command as its reader would, so that it gives back what it made; then kill it."""
     for number in (signal.SIGINT, signal.SIGKILL):
         if process.poll() is None:
@@ -72,7 +71,7 @@ def end(process: subprocess.Popen[bytes]) -> None:
                 process.wait(ENDS_WITHIN_S)
 
 
-def typed(one: Command, reader: Reader, within_s: float = ENDS_WITHIN_S) -> tuple[int, str]:
+def typed(one, reader, within_s=ENDS_WITHIN_S):
     """A command's exit code and output; it has `within_s`, or half an hour by its page."""
     output = reader.home / "output"
     stop = one.said("stop")

@@ -7,7 +7,6 @@ import shlex
 import subprocess
 import sys
 import tomllib
-from collections.abc import Iterator
 from functools import cache
 from pathlib import Path
 
@@ -15,6 +14,7 @@ import pytest
 import yaml
 from benchmarks import identify_lab, rates, scoreboard
 from tests.docs.pages import ROOT
+from tests.drills import book
 from tests.rigs.advised import SOURCE
 from tests.rigs.sshd import free_port
 
@@ -35,7 +35,7 @@ NOT_A_ROOM = {"__pycache__"}
 OWN_FILE = Path(__file__).resolve()
 
 
-def texts() -> Iterator[tuple[Path, str]]:
+def texts():
     files = [file for place in PLACES for file in sorted((ROOT / place).rglob("*"))]
     for file in [*files, *sorted(ROOT.glob("*.md")), ROOT / "pyproject.toml"]:
         if "__pycache__" in file.parts or file == OWN_FILE:
@@ -44,15 +44,15 @@ def texts() -> Iterator[tuple[Path, str]]:
             yield file, file.read_text(encoding="utf-8", errors="replace")
 
 
-def anchor(heading: str) -> str:
+def anchor(heading):
     return re.sub(r"[^\w\- ]", "", heading.lower()).replace(" ", "-")
 
 
-def anchors(page: Path) -> set[str]:
+def anchors(page):
     return {anchor(heading) for heading in HEADING.findall(page.read_text(encoding="utf-8"))}
 
 
-def led_to() -> Iterator[tuple[Path, Path, str]]:
+def led_to():
     """Each file, and the page and heading that a reference or a link in it leads to."""
     for file, text in texts():
         for page, heading in REFERENCE.findall(text):
@@ -143,24 +143,24 @@ AGAIN = "run python -m benchmarks.rates --write and read what changed"
 
 
 @pytest.mark.parametrize(("table", "name"), QUICK)
-def test_a_line_of_the_rates_is_up_to_date(table: str, name: str) -> None:
+def test_a_line_of_the_rates_is_up_to_date(table, name):
     wanted = rates.line(rates.TABLES[table], name)
     assert wanted in rates.PAGE.read_text(encoding="utf-8").splitlines(), AGAIN
 
 
-def test_every_line_of_the_rates_stands_on_the_page() -> None:
+def test_every_line_of_the_rates_stands_on_the_page():
     written = rates.PAGE.read_text(encoding="utf-8")
     names = [name for table in rates.TABLES.values() for name in table.lines]
     assert [name for name in names if f"\n| {name} |" not in written] == [], AGAIN
 
 
 @pytest.mark.thorough
-def test_the_rates_are_up_to_date() -> None:
+def test_the_rates_are_up_to_date():
     assert rates.PAGE.read_text(encoding="utf-8") == rates.page(), AGAIN
 
 
 @pytest.mark.parametrize("name", ["aws:gp2:123", "aws:sc1:2048", "azure:Premium_LRS:64"])
-def test_a_line_of_identify_is_up_to_date(name: str) -> None:
+def test_a_line_of_identify_is_up_to_date(name):
     disk = next(one for one in identify_lab.DISKS if one.name == name)
     found = identify_lab.answer(disk, identify_lab.kept()[name])
     wanted = list(identify_lab.table([found]))[-1]
@@ -168,12 +168,12 @@ def test_a_line_of_identify_is_up_to_date(name: str) -> None:
 
 
 @pytest.mark.thorough
-def test_the_table_of_identify_is_up_to_date() -> None:
+def test_the_table_of_identify_is_up_to_date():
     written = identify_lab.PAGE.read_text(encoding="utf-8")
     assert written == identify_lab.page(), "run python -m benchmarks.identify_lab --write"
 
 
-def test_the_scoreboard_is_up_to_date_and_has_no_absurd_verdict() -> None:
+def test_the_scoreboard_is_up_to_date_and_has_no_absurd_verdict():
     found = scoreboard.rows()
     assert not [row.name for row in found if row.mark == "absurd"]
     wanted = scoreboard.page(found)
@@ -185,7 +185,7 @@ EXTRAS = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]["option
 
 
 @cache
-def message_texts() -> list[tuple[str, str]]:
+def message_texts():
     """Every string but docstrings, `{}` for a value, of modules that may name a command."""
     found = []
     for path in sorted(SOURCE.rglob("*.py")):
@@ -241,7 +241,7 @@ def test_what_is_missing_is_installed_by_the_names_of_its_packages(extra):
             assert f"\n{package}==" in f"\n{locked}", one
 
 
-def ssh_takes(line: str) -> dict[str, str]:
+def ssh_takes(line):
     """What OpenSSH understands of an `ssh` command: option → value of `ssh -G`."""
     program, *words = shlex.split(line)
     assert program == "ssh"
@@ -271,7 +271,7 @@ def test_the_command_by_hand_reaches_what_was_typed(typed, user, host, port, mon
         assert user in {None, taken["user"]}
 
 
-def told_to_type(error: HostUnavailable) -> list[str]:
+def told_to_type(error):
     """The ssh commands in an advice: in quotes, or to its end."""
     return re.findall(r"(?:`|: |^)(ssh [^`]+)", error.advice)
 
@@ -301,3 +301,15 @@ def test_an_own_configuration_is_in_the_command(monkeypatch, tmp_path):
     monkeypatch.setenv("DISKBENCH_SSH_CONFIG", f"{tmp_path}/of mine")
     route = parse_resolved("db1", "hostname 10.0.0.1\nport 22\n")
     assert route.by_hand() == f"ssh -F '{tmp_path}/of mine' db1"
+
+
+@pytest.mark.slow
+def test_no_two_drills_have_one_name():
+    names = [one.name for one in book.drills()]
+    assert sorted(names) == sorted(set(names))
+
+
+@pytest.mark.slow
+def test_the_page_of_drills_shows_the_book_as_it_is():
+    wanted = book.page(list(book.drills()))
+    assert book.PAGE.read_text() == wanted, "run python -m tests.drills.book"

@@ -5,10 +5,9 @@ are looked for, at the beginning of a line of the output, in the order of the pa
 ellipsis stands for any lines."""
 
 import re
-from pathlib import Path
 
 import pytest
-from tests.docs.pages import ROOT, Command, commands
+from tests.docs.pages import ROOT, commands
 from tests.docs.test_pages import follow
 
 PAGE = ROOT / "docs/tutorial.md"
@@ -17,14 +16,14 @@ FIGURE = re.compile(r"[~]?\d[\d,.:]*%?|–|…|/\S*|\$\d+|\(\S*")
 LINES = [one.line for one in commands(PAGE) if one.in_block]
 
 
-def label(line: str) -> tuple[str, ...]:
+def label(line):
     """The words of a line before its first figure, path or parenthesis."""
     words = line.split()
     figures = [place for place, word in enumerate(words) if FIGURE.fullmatch(word.rstrip(";,"))]
     return tuple(words[: figures[0]] if figures else words)
 
 
-def shown() -> dict[int, list[str]]:
+def shown():
     blocks: dict[int, list[str]] = {}
     inside: list[str] | None = None
     for number, line in enumerate(PAGE.read_text().splitlines(), 1):
@@ -37,7 +36,7 @@ def shown() -> dict[int, list[str]]:
     return blocks
 
 
-def missing(block: list[str], output: str) -> list[str]:
+def missing(block, output):
     left = iter([label(line) for line in output.splitlines()])
     absent = []
     for line in block:
@@ -48,25 +47,25 @@ def missing(block: list[str], output: str) -> list[str]:
     return absent
 
 
-def not_shown(one: Command, output: str) -> list[str]:
+def not_shown(one, output):
     blocks = shown()
     end = min((other for other in LINES if other > one.line), default=10**6)
     own = [block for begin, block in blocks.items() if one.line < begin < end]
     return [line for block in own for line in missing(block, output)]
 
 
-def tried(*, thorough: bool) -> list[Command]:
+def tried(*, thorough):
     steps = [one for one in commands(PAGE) if one.in_block and not one.said("parsed")]
     return [one for one in steps if thorough or not one.said("thorough")]
 
 
 @pytest.mark.slow
 @pytest.mark.timeout(1200)
-def test_its_quick_commands_print_what_it_shows(tmp_path: Path) -> None:
+def test_its_quick_commands_print_what_it_shows(tmp_path):
     follow(tried(thorough=False), tmp_path, not_shown)
 
 
 @pytest.mark.thorough
 @pytest.mark.timeout(2400)
-def test_all_of_its_commands_print_what_it_shows(tmp_path: Path) -> None:
+def test_all_of_its_commands_print_what_it_shows(tmp_path):
     follow(tried(thorough=True), tmp_path, not_shown)

@@ -4,12 +4,9 @@ A drill breaks something on purpose. Its function's name is the promise that mus
 words say what is done. `python -m tests.drills.book` writes the page."""
 
 import importlib
-from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
-import pytest
 from tests.rooms import has_quick_case
 
 HERE = Path(__file__).parent
@@ -26,7 +23,7 @@ class Drill:
     quick: bool
 
 
-def drills() -> Iterator[Drill]:
+def drills():
     for path in sorted(HERE.glob("test_*.py")):
         module = importlib.import_module(f"tests.drills.{path.stem}")
         area = path.stem.removeprefix("test_").replace("_", " ")
@@ -35,7 +32,7 @@ def drills() -> Iterator[Drill]:
                 yield _drill(area, test, f"tests/drills/{path.name}::{name}")
 
 
-def page(rows: Sequence[Drill]) -> str:
+def page(rows):
     cases = sum(one.cases for one in rows)
     quick = sum(one.quick for one in rows)
     lines = [
@@ -58,8 +55,8 @@ def page(rows: Sequence[Drill]) -> str:
     return "\n".join([*lines, "```"]) + "\n"
 
 
-def _drill(area: str, test: Callable[..., Any], test_id: str) -> Drill:
-    marks: Sequence[pytest.Mark] = getattr(test, "pytestmark", [])
+def _drill(area, test, test_id):
+    marks = getattr(test, "pytestmark", [])
     cases = 1
     for mark in marks:
         if mark.name == "parametrize":

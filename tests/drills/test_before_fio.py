@@ -6,10 +6,8 @@ import os
 import secrets
 import threading
 import time
-from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
-from typing import Any
 
 import pytest
 import ulid
@@ -21,7 +19,7 @@ from diskbench.errors import MeasurementFailed
 from diskbench.hosts import unit as units
 from diskbench.hosts.jobs import _follow, _Follower, start_and_watch
 from diskbench.hosts.local import LocalHost
-from diskbench.hosts.unit import Unit, UnitExit
+from diskbench.hosts.unit import Unit
 from diskbench.hosts.workspace import cleanup, make_workspace
 from diskbench.model.spec import ResolvedTarget
 
@@ -31,7 +29,7 @@ HURRY_S = 100
 """Far longer than any of it takes on an idle machine."""
 
 
-def target_in(place: Path) -> ResolvedTarget:
+def target_in(place):
     """A directory on a disk of its own below this place, with places for a trial."""
     name, measured = f"diskbench-{str(ulid.ULID()).lower()}", str(place / "measured")
     work = {"work_dir": f"{measured}/{name}", "state_dir": f"{place}/{name}"}
@@ -39,7 +37,7 @@ def target_in(place: Path) -> ResolvedTarget:
 
 
 @pytest.fixture
-def unit(tmp_path: Path) -> Iterator[Unit]:
+def unit(tmp_path):
     target = target_in(tmp_path)
     with tmpfs(tmp_path / "measured"):
         make_workspace(HERE, target)
@@ -52,7 +50,7 @@ def unit(tmp_path: Path) -> Iterator[Unit]:
 
 
 @pytest.fixture
-def their_claim(unit: Unit) -> Iterator[Path]:
+def their_claim(unit):
     """A claim of somebody else on the unit's disk, which says no more than that."""
     claim = CLAIMS / f"diskbench-00{secrets.token_hex(12)}.claim"
     number = Path(unit.work_dir or "").stat().st_dev
@@ -62,23 +60,23 @@ def their_claim(unit: Unit) -> Iterator[Path]:
 
 
 @contextlib.contextmanager
-def locked(claim: Path) -> Iterator[None]:
+def locked(claim):
     with claim.open() as file:
         fcntl.flock(file, fcntl.LOCK_EX)
         yield
 
 
-def live(unit: Unit) -> str:
+def live(unit):
     with contextlib.suppress(FileNotFoundError):
         return Path(unit.directory, "live.tsv").read_text()
     return ""
 
 
-def ran_fio(unit: Unit) -> bool:
+def ran_fio(unit):
     return Path(unit.directory, "fio.pid").exists()
 
 
-def processes_of(unit: Unit) -> list[str]:
+def processes_of(unit):
     mark, found = f"DISKBENCH_TRIAL={unit.state_dir}".encode(), []
     for path in Path("/proc").glob("[0-9]*/environ"):
         with contextlib.suppress(OSError):
@@ -87,7 +85,7 @@ def processes_of(unit: Unit) -> list[str]:
     return found
 
 
-def watched(unit: Unit, should_stop: Any = lambda: False, **more: Any) -> UnitExit:
+def watched(unit, should_stop=lambda: False, **more):
     return start_and_watch(HERE, unit, lambda _: None, should_stop, **more)
 
 
@@ -95,7 +93,7 @@ def test_a_stop_arrives_while_a_claim_names_no_trial(unit, their_claim):
     """A stop arrives while the step waits for a locked claim on the disk that names no trial."""
     asked = threading.Event()
 
-    def stage(name: str) -> None:
+    def stage(name):
         if name == "turn":
             asked.set()
 

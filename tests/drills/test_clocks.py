@@ -3,21 +3,17 @@
 import json
 import re
 import time
-from collections.abc import Callable, Iterator
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
-from typing import Any
 
 import pytest
-import sqlalchemy as sa
 from tests.cloud.conftest import aws, aws_server  # noqa: F401 - fixtures
-from tests.cloud.rented import Aws
 from tests.cloud.test_gc_aws import leave
-from tests.rigs.cli import Cli, a_user
+from tests.rigs.ailing import shifted
+from tests.rigs.cli import a_user
 from tests.rigs.matrix_rows import CAMPAIGN, campaign_row, cell_row
 from tests.rigs.plans import make_plan, save_plan
 from tests.rigs.postgres import new_database
-from tests.rigs.shifted import shifted
 from tests.rigs.waiting import until
 
 from diskbench.model.spec import Cell, TargetSpec
@@ -33,18 +29,18 @@ OURS = "01m826hgj2rdd41zy5qqp5re4j"
 
 
 @pytest.fixture
-def url(postgres: str) -> str:
+def url(postgres):
     """A database of the drill's own, on the server that all share."""
     return new_database(postgres)
 
 
 @pytest.fixture
-def user(tmp_path: Path, url: str) -> Cli:
+def user(tmp_path, url):
     return a_user(tmp_path, DISKBENCH_DATABASE_URL=url)
 
 
 @pytest.fixture
-def database(url: str) -> Iterator[sa.Engine]:
+def database(url):
     opened = open_database(url)
     yield opened
     opened.dispose()
@@ -64,13 +60,13 @@ def test_every_command_reports_a_clock_that_is_off(command, seconds, user):
     assert "clock is" not in done.stdout
 
 
-def elsewhere(database: sa.Engine, name: str, *, beat_s_ago: float) -> None:
+def elsewhere(database, name, *, beat_s_ago):
     register_executor(database, name, hostname="elsewhere", pid=7, process_started="boot/1/1")
     moment = iso(database_time(database) - timedelta(seconds=beat_s_ago))
     describe_executor(database, name, beat_at=moment)
 
 
-def a_cell(position: int, path: Path, **changes: Any) -> Any:
+def a_cell(position, path, **changes):
     cell = Cell(
         provider="local",
         target=TargetSpec(kind="directory", path=str(path)),
@@ -80,16 +76,16 @@ def a_cell(position: int, path: Path, **changes: Any) -> Any:
     return cell_row(position, provider="local", partition="local", cell=cell, **changes)
 
 
-def owners(database: sa.Engine) -> dict[str | None, str | None]:
+def owners(database):
     return {one.trial_id: one.owner for one in load_cells(database, CAMPAIGN)}
 
 
 @pytest.fixture
-def work(tmp_path: Path) -> Callable[[Cli], Path]:
+def work(tmp_path):
     """Start a worker; it ends with the drill. Returns where its log is."""
     begun: list[Path] = []
 
-    def working(machine: Cli) -> Path:
+    def working(machine):
         log = tmp_path / f"log-{len(begun)}"
         with log.open("w") as sink:
             machine.start("--log-format", "json", "worker", stdout=sink, stderr=sink)
@@ -99,7 +95,7 @@ def work(tmp_path: Path) -> Callable[[Cli], Path]:
     return working
 
 
-def two_cells(database: sa.Engine, tmp_path: Path, *, beat_s_ago: float) -> None:
+def two_cells(database, tmp_path, *, beat_s_ago):
     """One cell in the hands of a worker elsewhere, and behind it one that nobody has."""
     elsewhere(database, "theirs", beat_s_ago=beat_s_ago)
     cells = [
@@ -117,7 +113,7 @@ def test_a_worker_whose_clock_is_off_takes_no_cell_of_a_living_one(
     two_cells(database, tmp_path, beat_s_ago=0.0)
     log = work(shifted(user, seconds))
 
-    def taken() -> bool:
+    def taken():
         beat(database, "theirs")
         return owners(database)[f"{OURS[:-1]}0"] is not None
 
@@ -155,7 +151,7 @@ def test_a_lease_expires_by_the_clock_of_the_database(seconds, user, database, t
 
 
 @pytest.fixture
-def renter(aws: Aws, tmp_path: Path) -> Cli:  # noqa: F811
+def renter(aws, tmp_path):  # noqa: F811
     return a_user(tmp_path, **aws.env, DISKBENCH_DATABASE_URL=f"sqlite:///{tmp_path}/rows.db")
 
 

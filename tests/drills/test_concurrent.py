@@ -7,7 +7,6 @@ import secrets
 import signal
 import subprocess
 import sys
-from collections.abc import Iterator
 from contextlib import ExitStack
 from pathlib import Path
 
@@ -21,13 +20,13 @@ PROFILE = WRITE_THEN_READ.replace("4m\ndirect=0", "8m\ndirect=1\nend_fsync=1")
 
 
 @pytest.fixture
-def disk(tmp_path: Path) -> Iterator[Path]:
+def disk(tmp_path):
     """A directory whose files are a disk of their own."""
     with filesystem(tmp_path / "disk", 4096) as directory:  # sparse; a part is left alone
         yield directory
 
 
-def users(tmp_path: Path, count: int) -> list[Cli]:
+def users(tmp_path, count):
     """Users who know nothing of each other: homes, databases and evidence of their own."""
     made = []
     for number in range(count):
@@ -37,14 +36,12 @@ def users(tmp_path: Path, count: int) -> list[Cli]:
     return made
 
 
-def command(user: Cli, target: Path, *more: str, seconds: int = 2) -> list[str]:
+def command(user, target, *more, seconds=2):
     job = user.job(PROFILE, seconds=seconds)
     return ["run", "--path", str(target), "--profile", job, "--output", "json", *more]
 
 
-def at_once(
-    tmp_path: Path, targets: list[Path], *more: str
-) -> list[subprocess.CompletedProcess[str]]:
+def at_once(tmp_path, targets, *more):
     begun = [
         user.start(*command(user, target, *more))
         for user, target in zip(users(tmp_path, len(targets)), targets, strict=True)
@@ -56,14 +53,14 @@ def at_once(
     return ended
 
 
-def span(done: subprocess.CompletedProcess[str]) -> tuple[str, str]:
+def span(done):
     """When the run began and ended, in UTC."""
     (run,) = json.loads(done.stdout)["runs"]
     assert run["state"] == "done", done.stderr
     return run["steps"][0]["started_at"], run["steps"][-1]["finished_at"]
 
 
-def warnings(done: subprocess.CompletedProcess[str]) -> set[str]:
+def warnings(done):
     (run,) = json.loads(done.stdout)["runs"]
     return {one["code"] for step in run["steps"] for one in step["warnings"]}
 
@@ -196,13 +193,13 @@ def test_a_disk_of_ones_own_is_not_doubted(user, disk):
     assert not {"other-io", "disk-unlocked"} & warnings(done)
 
 
-def assert_apart(*ended: subprocess.CompletedProcess[str]) -> None:
+def assert_apart(*ended):
     assert {one.returncode for one in ended} == {0}, [one.stderr for one in ended]
     for (_, end), (begin, _) in itertools.pairwise(sorted(map(span, ended))):
         assert end <= begin
 
 
-def takes(directory: Path, name: str) -> subprocess.CompletedProcess[str]:
+def takes(directory, name):
     return subprocess.run(
         [sys.executable, "-c", TAKES, name, str(directory)],
         cwd=directory, capture_output=True, text=True, timeout=240, check=False,

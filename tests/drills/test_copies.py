@@ -3,7 +3,6 @@
 import shutil
 import sqlite3
 import subprocess
-from collections.abc import Mapping
 from contextlib import closing
 from dataclasses import dataclass
 from pathlib import Path
@@ -25,26 +24,26 @@ class Homes:
     first: Path
     second: Path
 
-    def there(self, place: Path, **more: str) -> Cli:
+    def there(self, place, **more):
         return Cli(self.user.home, self.user.extra_env | {"XDG_DATA_HOME": str(place)} | more)
 
-    def imported(self, **more: str) -> None:
+    def imported(self, **more):
         self.there(self.first, **more).called("results", "import", str(GOBONNIEGO))
 
-    def copied(self, *options: str) -> None:
+    def copied(self, *options):
         places = f"{self.first}/diskbench", f"{self.second}/"
         subprocess.run(["cp", "-r", *options, *places], check=True)
 
 
 @pytest.fixture
-def homes(user: Cli, tmp_path: Path) -> Homes:
+def homes(user, tmp_path):
     first, second = tmp_path / "first", tmp_path / "second"
     first.mkdir()
     second.mkdir()
     return Homes(user, first, second)
 
 
-def content(top: Path) -> Mapping[str, bytes]:
+def content(top):
     """All files of an evidence store: not those of the database, which a look may change."""
     files = [one for one in top.rglob("*") if one.is_file() and "diskbench.db" not in one.name]
     return {str(path): path.read_bytes() for path in files}
@@ -64,7 +63,7 @@ def test_a_copied_data_directory_acts_on_itself(homes, options):
     assert not list((homes.second / "diskbench/evidence/runs").glob("*/manifest.json"))
 
 
-def linked(homes: Homes) -> Cli:
+def linked(homes):
     """The evidence was moved to a large disk, with a link in its place; cp -r copies the link."""
     homes.imported()
     large, evidence = homes.first / "large", homes.first / "diskbench/evidence"
@@ -75,20 +74,20 @@ def linked(homes: Homes) -> Cli:
     return homes.there(homes.second)
 
 
-def kept_elsewhere(homes: Homes) -> Cli:
+def kept_elsewhere(homes):
     """DISKBENCH_EVIDENCE_URL named a directory when the run was made, and is gone in the copy."""
     homes.imported(DISKBENCH_EVIDENCE_URL=(homes.first / "kept").as_uri())
     homes.copied()
     return homes.there(homes.second)
 
 
-def in_a_settings_file(homes: Homes) -> Cli:
+def in_a_settings_file(homes):
     homes.imported(DISKBENCH_EVIDENCE_URL=(homes.first / "kept").as_uri())
     (homes.user.home / "diskbench.toml").write_text(f'evidence_url = "{homes.second}/other"\n')
     return homes.there(homes.first)
 
 
-def database_elsewhere(homes: Homes) -> Cli:
+def database_elsewhere(homes):
     """The database is a file elsewhere, which both places use; the evidence was copied."""
     more = {"DISKBENCH_DATABASE_URL": f"sqlite:///{homes.user.home}/rows.db"}
     homes.imported(**more)
@@ -96,7 +95,7 @@ def database_elsewhere(homes: Homes) -> Cli:
     return homes.there(homes.second, **more)
 
 
-def database_alone(homes: Homes) -> Cli:
+def database_alone(homes):
     """DISKBENCH_DATABASE_URL names the copy of the database; the settings name the first store."""
     homes.imported()
     homes.copied()
@@ -104,7 +103,7 @@ def database_alone(homes: Homes) -> Cli:
     return homes.there(homes.first, **more)
 
 
-def bucket(homes: Homes) -> Cli:
+def bucket(homes):
     homes.imported()
     with closing(sqlite3.connect(homes.first / "diskbench/diskbench.db")) as rows, rows:
         rows.execute("UPDATE diskbench_run SET evidence_url = 's3://theirs/disks'")

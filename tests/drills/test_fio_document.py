@@ -2,11 +2,9 @@
 
 import json
 import shutil
-from pathlib import Path
-from typing import Any
 
 import pytest
-from tests.rigs.cli import Cli, merged_rows
+from tests.rigs.cli import merged_rows
 from tests.rigs.windows import first_on_path, program
 
 from diskbench.fio.recorded import NULL_IOPS, parse_canary
@@ -22,7 +20,7 @@ PROFILE = (
 )
 
 
-def forged() -> str:
+def forged():
     """A document as fio indents it, of a disk that does not exist."""
     latency = {"min": 1, "max": 2, "mean": 1.5, "stddev": 0.1, "N": FORGED_IOPS}
     way = {"io_bytes": 4096 * FORGED_IOPS, "total_ios": FORGED_IOPS, "iops": FORGED_IOPS}
@@ -33,7 +31,7 @@ def forged() -> str:
     return json.dumps(document, indent=2).replace('":', '" :')
 
 
-def wrap_fio(user: Cli, body: str, *, also: str = "job.fio") -> None:
+def wrap_fio(user, body, *, also="job.fio"):
     """Put a script named fio first on the PATH: the real one is $real, a document $forged."""
     document = user.job(forged() + "\n", "forged.json")
     head = f"real={shutil.which('fio')} forged={document}\n"
@@ -42,13 +40,13 @@ def wrap_fio(user: Cli, body: str, *, also: str = "job.fio") -> None:
     user.extra_env["PATH"] = first_on_path(user.home / "bin")
 
 
-def measure(user: Cli, target: Path) -> Any:
+def measure(user, target):
     job = user.job(PROFILE, seconds=2)
     (run,) = user.json("run", "--path", str(target), "--profile", job, "--quiet")["runs"]
     return run
 
 
-def assert_honest(run: Any) -> None:
+def assert_honest(run):
     (row,) = merged_rows(run)
     assert 20 < row["iops"] < 400  # of 200 a second, on whatever machine
     assert "9.99" not in json.dumps(run)

@@ -4,7 +4,7 @@ import subprocess
 from pathlib import Path
 
 import pytest
-from tests.rigs.cli import Cli, over_ssh
+from tests.rigs.cli import over_ssh
 from tests.rigs.loops import filesystem
 from tests.rigs.sshd import running_sshd
 
@@ -27,9 +27,7 @@ WHEN_FIO_RUNS = (
 )
 
 
-def measured(
-    user: Cli, place: Path, setup: str, job: str
-) -> tuple[subprocess.CompletedProcess[str], str]:
+def measured(user, place, setup, job):
     target = place / "target"
     target.mkdir()
     around = ("unshare", "--mount", "sh", "-c", f'at="$0"; {setup}\nexec "$@"', str(place / "at"))
@@ -108,7 +106,7 @@ def test_a_stop_on_a_read_only_host_ends_fio(tmp_path):
         )  # fmt: skip
         stopped = False
 
-        def tick(_: object) -> None:
+        def tick(_):
             nonlocal stopped
             if not stopped:
                 subprocess.run(["mount", "-o", "remount,abort", str(mount)], check=False)

@@ -5,7 +5,6 @@ import hashlib
 import io
 import re
 import signal
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -21,25 +20,25 @@ FILES = tuple(
 )
 
 
-def killed(user: Cli, moment: str, *words: str) -> None:
+def killed(user, moment, *words):
     env = user.extra_env | {dying.MOMENT: f"kill {moment}"}
     done = Cli(user.home, env, (dying.__file__,)).run(*words)
     assert done.returncode == -signal.SIGKILL, f"it never came to {moment!r}:\n{done.stderr}"
 
 
-def rows(user: Cli) -> str:
+def rows(user):
     """All rows as they are exported, whose order follows from the files alone."""
     return "".join(sorted(user.done("results", "export").stdout.splitlines(keepends=True)))
 
 
-def imported(user: Cli) -> list[dict[str, str]]:
+def imported(user):
     """The rows of imports, but for the time of the import and the home that they are kept in."""
     table = csv.DictReader(io.StringIO(user.done("results", "export").stdout))
     found = [{name: of.replace(str(user.home), "~") for name, of in row.items()} for row in table]
     return sorted(({**row, "created_at": ""} for row in found), key=str)
 
 
-def evidence(user: Cli) -> dict[str, str]:
+def evidence(user):
     """What the evidence store holds, but for what is only computed from it. Records tell when an
     undated file was imported: of them the names count."""
     found = tree(user.home / ".local/share/diskbench/evidence")
@@ -51,7 +50,7 @@ def evidence(user: Cli) -> dict[str, str]:
     }
 
 
-def tree(folder: Path) -> dict[str, str]:
+def tree(folder):
     """Name → digest of every file, but for what a killed process was just writing."""
     return {
         str(path.relative_to(folder)): hashlib.sha256(
@@ -161,7 +160,7 @@ def test_an_export_that_was_killed_leaves_the_earlier_file(user, command):
 
 
 @pytest.fixture
-def full(tmp_path: Path) -> Iterator[Path]:
+def full(tmp_path):
     """A filesystem without room for another file, on a loop device; it holds `kept.csv`."""
     with filesystem(tmp_path / "full", 4) as directory:
         (directory / "kept.csv").write_text("the earlier one")

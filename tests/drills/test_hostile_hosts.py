@@ -8,8 +8,7 @@ import tarfile
 from pathlib import Path
 
 import pytest
-from tests.rigs.cli import Cli
-from tests.rigs.memory import run_python
+from tests.rigs.limited import run_python
 from tests.rigs.windows import first_on_path, program
 
 from diskbench.hosts import collect as collecting
@@ -34,7 +33,7 @@ echo small >twin.zst
 case or once compressed, and what is no file."""
 
 
-def run_with_fio(user: Cli, target: Path, after: str) -> tuple[dict, str]:
+def run_with_fio(user, target, after):
     """The run that was done, and what was said."""
     programs, real = user.home / "programs", shutil.which("fio")
     leave = f'case "$*" in *job.fio)\n{after}\n;;esac'
@@ -45,7 +44,7 @@ def run_with_fio(user: Cli, target: Path, after: str) -> tuple[dict, str]:
     return json.loads(done.stdout)["runs"][0], done.stderr
 
 
-def stored(user: Cli) -> Path:
+def stored(user):
     (run,) = user.home.glob(".local/share/diskbench/evidence/runs/*")
     return run
 
@@ -81,7 +80,7 @@ def test_a_file_of_holes_is_left_out_and_named(user, target):
     assert "holes.log" not in kept
 
 
-def tar_of(*members: tuple[str, bytes, bytes]) -> bytes:
+def tar_of(*members):
     """A tar of (name, type, content) with the checksums that a host sends."""
     buffer = io.BytesIO()
     sums = "".join(f"{hashlib.sha256(data).hexdigest()}  {name}\n" for name, _, data in members)
@@ -93,7 +92,7 @@ def tar_of(*members: tuple[str, bytes, bytes]) -> bytes:
     return buffer.getvalue()
 
 
-def collected(tmp_path: Path, archive: bytes, monkeypatch: pytest.MonkeyPatch) -> set[str]:
+def collected(tmp_path, archive, monkeypatch):
     sent, into = tmp_path / "sent.tar", tmp_path / "around" / "in"
     sent.write_bytes(archive)
     monkeypatch.setattr(collecting, "request", lambda *_, **__: f"cat {sent}")

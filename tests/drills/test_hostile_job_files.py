@@ -3,8 +3,6 @@ options; which lines are refused: tests/unit/fio/test_guard.py."""
 
 import re
 import subprocess
-from collections.abc import Iterator
-from pathlib import Path
 
 import pytest
 
@@ -70,7 +68,7 @@ def test_no_accepted_value_lets_fio_touch_a_foreign_file(tmp_path):
 
 
 @pytest.fixture
-def victim(target: Path, tmp_path: Path) -> Iterator[Path]:
+def victim(target, tmp_path):
     """A file of somebody else's, which stays as it is; nor does anything stay on the target."""
     file = tmp_path / "victim"
     file.write_text("kept")
@@ -100,7 +98,7 @@ def test_a_foreign_target_is_replaced_by_ours(user, target, victim, line):
     assert list(victim.parent.glob("*victim*")) == [victim]
 
 
-def fio(*args: str) -> str:
+def fio(*args):
     return subprocess.run(
         ["fio", *args], start_new_session=True, capture_output=True, text=True, check=True
     ).stdout

@@ -1,12 +1,11 @@
 """What a person types as an id, or the beginning of one, and what of others it must not reach."""
 
 import json
-from collections.abc import Callable
 from functools import cache
 from pathlib import Path
 
 import pytest
-from tests.rigs.cli import Cli, a_user
+from tests.rigs.cli import a_user
 from tests.rigs.matrix_rows import campaign_row, cell_row
 from tests.rigs.plans import make_plan, save_plan
 
@@ -25,22 +24,22 @@ YOUNG = 4e9
 """A lease that has not expired, in Unix seconds."""
 
 
-def made(place: Path) -> Cli:
+def made(place):
     made = a_user(place, DISKBENCH_DATABASE_URL=f"sqlite:///{place}/rows.db")
     made.extra_env |= {VARIABLE: str(place / "cloud"), "DISKBENCH_OWNER": "alice@desk"}
     return made
 
 
 @pytest.fixture
-def user(tmp_path: Path) -> Cli:
+def user(tmp_path):
     return made(tmp_path)
 
 
-def database(user: Cli):
+def database(user):
     return open_database(user.extra_env["DISKBENCH_DATABASE_URL"])
 
 
-def rented(user: Cli, lease: str, *, owner="bob@laptop", expires=YOUNG, name="") -> Path:
+def rented(user, lease, *, owner="bob@laptop", expires=YOUNG, name=""):
     made = Path(user.extra_env[VARIABLE]) / "resources" / (name or f"diskbench-{lease}-disk")
     made.mkdir(parents=True)
     tags: dict[str, object] = {"diskbench-lease": lease, "zone": "fake-1a"}
@@ -50,7 +49,7 @@ def rented(user: Cli, lease: str, *, owner="bob@laptop", expires=YOUNG, name="")
     return made
 
 
-def two_runs(user: Cli) -> None:
+def two_runs(user):
     """Two trials that nobody works on, of one run each, with ids that begin alike."""
     for run_id, campaign_id in zip((ONE, TWO), MATRICES, strict=True):
         plan = make_plan((run_id,), campaign_id=campaign_id)
@@ -66,11 +65,11 @@ COMMANDS = [
 
 
 @pytest.fixture(scope="module")
-def crowded(tmp_path_factory) -> Callable[[str], Cli]:
+def crowded(tmp_path_factory):
     """A user whose database has two runs, or two matrices, that a command's id could mean."""
 
     @cache
-    def of(matrices: bool) -> Cli:
+    def of(matrices):
         user = made(tmp_path_factory.mktemp("crowded"))
         if not matrices:
             two_runs(user)
@@ -83,7 +82,7 @@ def crowded(tmp_path_factory) -> Callable[[str], Cli]:
     return lambda command: of(command.startswith("matrix"))
 
 
-def standing(user: Cli) -> object:
+def standing(user):
     kept = database(user)
     return (
         [row.run_id for row in find_runs(kept)],
@@ -143,7 +142,7 @@ def test_a_full_id_is_exact(user):
     assert states == {"01kq": "released", "01kq8z": "open"}
 
 
-def gc(user: Cli, *words: str, code: int = 0):
+def gc(user, *words, code=0):
     done = user.call("gc", "--provider", "fake", *words)
     assert done.returncode == code, done.stderr
     return done
@@ -242,14 +241,14 @@ def test_what_status_advises_shows_the_abandoned_run(user):
 PAST, FUTURE = "2020-01-01T00:00:00.000000+00:00", "2999-01-01T00:00:00.000000+00:00"
 
 
-def left(user: Cli, lease_id: str, expires_at: str) -> Path:
+def left(user, lease_id, expires_at):
     """A machine of the fake cloud whose run was killed."""
     lease = Lease(lease_id=lease_id, provider="fake", expires_at=expires_at)
     create_lease(database(user), lease)
     return rented(user, lease_id, owner="alice@desk", expires=1.0)
 
 
-def states(user: Cli) -> dict[str, str]:
+def states(user):
     return {one.lease_id: one.state for one in list_leases(database(user))}
 
 

@@ -4,12 +4,10 @@ import hashlib
 import json
 import os
 from concurrent.futures import ThreadPoolExecutor
-from pathlib import Path
 
 import pytest
-from tests.rigs.cli import Cli
+from tests.rigs.limited import run_diskbench, run_python
 from tests.rigs.measured import TIMES
-from tests.rigs.memory import run_diskbench, run_python
 from tests.rigs.plans import RUN_IDS, make_plan, make_step, save_plan
 from tests.rigs.windows import first_on_path, program
 
@@ -71,7 +69,7 @@ def test_a_last_word_that_no_unit_says_ends_the_step(word):
         start_and_watch(Host(), unit, lambda _: None, lambda: False)
 
 
-def kept_step(user: Cli) -> Path:
+def kept_step(user):
     (user.home / "target").mkdir()
     job = user.job("[write]\nrw=write\nsize=1m\nbs=64k\ndirect=0\nioengine=psync\n")
     user.done("run", "--path", "target", "--profile", job, "--quiet")
@@ -209,7 +207,7 @@ def test_profiles_with_counts_without_end_are_refused(text):
         steps_of(text)
 
 
-def steps_of(text: str) -> None:
+def steps_of(text):
     profile = parse_profile(text, name="mine")
     target = FioTarget(kind="directory", path="/tmp/x", size_bytes=2**40)
     build_steps(profile, {}, HostFacts(), target)
@@ -242,7 +240,7 @@ def test_templates_without_end_are_ended(kind):
         pool.submit(steps_of, text).result(60)
 
 
-def fio_json(**changes: object) -> str:
+def fio_json(**changes):
     read = {"total_ios": 10, "io_bytes": 40960, "runtime": 1000} | changes
     return json.dumps({"fio version": "fio-3.33", "jobs": [{"jobname": "a", "read": read}]})
 

@@ -5,9 +5,7 @@ import shutil
 import signal
 import sqlite3
 import subprocess
-from collections.abc import Iterator
 from contextlib import closing
-from pathlib import Path
 
 import pytest
 import sqlalchemy as sa
@@ -40,7 +38,7 @@ def test_a_database_that_stays_locked_is_waited_for_and_nothing_is_lost(chaos):
 
 
 @pytest.fixture
-def small_store(tmp_path: Path) -> Iterator[Path]:
+def small_store(tmp_path):
     with tmpfs(tmp_path / "small", "1m") as directory:
         yield directory
 
@@ -73,7 +71,7 @@ def test_a_postgresql_that_restarts_costs_a_matrix_nothing(chaos, fall):
         chaos.all_done(database_url=server.url)
 
 
-def measured(url: str) -> int:
+def measured(url):
     engine = sa.create_engine(
         url.replace("postgresql://", "postgresql+psycopg://"), poolclass=sa.NullPool
     )
@@ -86,7 +84,7 @@ def measured(url: str) -> int:
 
 
 @pytest.fixture
-def store(tmp_path: Path) -> Iterator[Path]:
+def store(tmp_path):
     with filesystem(tmp_path / "store", 16) as directory:
         yield directory
 

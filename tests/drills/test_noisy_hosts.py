@@ -6,14 +6,13 @@ import json
 import logging
 import re
 import shutil
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from contextlib import ExitStack
-from pathlib import Path
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from tests.rigs.cli import Cli, over_ssh
+from tests.rigs.cli import over_ssh
 from tests.rigs.sshd import running_sshd
 from tests.rigs.windows import first_on_path, program
 
@@ -28,12 +27,12 @@ JOB = "[write]\nrw=write\nsize=1m\nbs=64k\nioengine=psync\n"
 
 
 @pytest.fixture
-def login(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Login]:
+def login(tmp_path, monkeypatch):
     """Makes a host whose login reads `bashrc`, or runs the command itself by `instead`."""
     monkeypatch.setattr(ssh, "_NOISY", set())
     with ExitStack() as stack:
 
-        def made(bashrc: str = "", instead: str = "") -> SshHost:
+        def made(bashrc="", instead=""):
             place = tmp_path / "sshd"
             extra = f"ForceCommand {instead}" if instead else ""
             server = stack.enter_context(running_sshd(place, extra=extra))
@@ -47,7 +46,7 @@ def login(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Login]:
         yield made
 
 
-def works(host: SshHost, place: Path, *, errors: bool = True) -> None:
+def works(host, place, *, errors=True):
     data = place / "data"
     data.write_bytes(ODD)
     done = host.run(f"cat {data}; echo why >&2; exit 7")
@@ -204,6 +203,6 @@ def test_files_that_cannot_be_fetched_now_are_fetched_by_resume(user, target, tm
     assert (programs / "starts").read_text().count("\n") == 1
 
 
-def run_on_box(user: Cli, target: Path) -> tuple[str, ...]:
+def run_on_box(user, target):
     on_host = ("--provider", "ssh", "--host", "box", "--path", str(target))
     return ("run", *on_host, "--profile", user.job(JOB), "--output", "json")

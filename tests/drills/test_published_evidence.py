@@ -4,7 +4,6 @@ import re
 from pathlib import Path
 
 import pytest
-from tests.rigs.cli import Cli
 from tests.rigs.measured import recorded
 from tests.rigs.plans import RUN_IDS, make_plan, make_step, run_fio
 
@@ -24,7 +23,7 @@ POLICY = re.compile(r'<meta http-equiv="Content-Security-Policy" content="defaul
 
 
 @pytest.fixture
-def cli(user: Cli, tmp_path: Path) -> Cli:
+def cli(user, tmp_path):
     url, kept = f"sqlite:///{user.home}/rows.db", (user.home / "kept").as_uri()
     engine, evidence = open_database(url), open_evidence(kept)
     step = make_step(0, name="x.php")
@@ -37,7 +36,7 @@ def cli(user: Cli, tmp_path: Path) -> Cli:
     return user
 
 
-def published(cli: Cli) -> list[str]:
+def published(cli):
     cli.called("publish", "site", "--with-evidence")
     site = cli.home / "site"
     files = [path for path in (site / "evidence").rglob("*") if not path.is_dir()]

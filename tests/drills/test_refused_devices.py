@@ -7,14 +7,12 @@ import os
 import shutil
 import subprocess
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from contextlib import AbstractContextManager, nullcontext
 from functools import partial
-from pathlib import Path
 
 import pytest
 from tests.rigs import signatures
-from tests.rigs.cli import Cli
 from tests.rigs.disk_states import backing, exclusive, mounted, swap
 from tests.rigs.loops import MIB, Loop, attached, empty_image
 from tests.rigs.windows import path_without
@@ -28,15 +26,15 @@ State = Callable[[Loop], AbstractContextManager[object]]
 
 
 @pytest.fixture
-def image(tmp_path: Path) -> Path:
+def image(tmp_path):
     return empty_image(tmp_path / "disk.img", 320)  # mkfs.xfs makes none below 300 MiB
 
 
 @pytest.fixture
-def refused(user: Cli) -> Callable[..., None]:
+def refused(user):
     """`diskbench run` on a device with the identity that is typed is refused with these words."""
 
-    def run(words: str, device: str, typed: object, *more: str) -> None:
+    def run(words, device, typed, *more):
         named = ("--device", device, "--destroy-data", str(typed))
         done = user.refused("run", *named, "--profile", user.job(PROFILE), *more)
         assert words in " ".join(done.stderr.split())
@@ -44,19 +42,19 @@ def refused(user: Cli) -> Callable[..., None]:
     return run
 
 
-def digest(image: Path) -> str:
+def digest(image):
     with image.open("rb") as file:
         return hashlib.file_digest(file, "sha256").hexdigest()
 
 
-def run(*words: str) -> str:
+def run(*words):
     return subprocess.run(words, check=True, capture_output=True, text=True).stdout.strip()
 
 
-def written(*writers: Callable[[Path], object], by: Sequence[str] = ("true",)) -> State:
+def written(*writers, by=("true",)):
     """By functions, and by a program of its owner's."""
 
-    def made(disk: Loop) -> AbstractContextManager[object]:
+    def made(disk):
         for write in writers:
             write(disk.image)
         run(*by, disk.path)
@@ -66,7 +64,7 @@ def written(*writers: Callable[[Path], object], by: Sequence[str] = ("true",)) -
     return made
 
 
-def formatted(*words: str) -> State:
+def formatted(*words):
     return written(by=words)
 
 
@@ -80,7 +78,7 @@ OWNERS = {
     "a LUKS volume": (signatures.write_luks, "is encrypted (LUKS)"),
 }
 HELD = "is held open by process"
-STATES: dict[str, tuple[State, str]] = {
+STATES = {
     **{name: (written(write), words) for name, (write, words) in OWNERS.items()},
     "a pool, a table and a volume at once": (
         written(signatures.write_zfs, signatures.write_mbr),
@@ -112,7 +110,7 @@ def test_a_device_that_belongs_to_somebody_is_refused(refused, image, state):
         assert digest(image) == before
 
 
-COPIES: dict[str, tuple[Callable[[Path], object], str]] = {
+COPIES = {
     "btrfs at 64 MiB": (signatures.write_btrfs_copy, "copy of a superblock of btrfs at 64 MiB"),
     "btrfs at 256 GiB": (
         partial(signatures.write_btrfs_copy, at=2**38),
@@ -229,7 +227,7 @@ def test_an_identity_that_is_not_the_devices_own_is_refused(refused, image, tmp_
     assert image.stat().st_blocks == other.stat().st_blocks == 0
 
 
-def root_disk() -> str:
+def root_disk():
     states = inspect(LocalHost(), None).devices
     return next(one.disk.path for one in states if one.system and one.partition_of is None)
 

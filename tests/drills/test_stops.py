@@ -4,15 +4,13 @@ import contextlib
 import os
 import signal
 import subprocess
-from collections.abc import Iterator
 from datetime import datetime
 from pathlib import Path
-from typing import Any
 
 import pytest
 from tests.rigs import waiting
-from tests.rigs.ailing import Ailing, ailing_host, reached_by_ssh
-from tests.rigs.cli import Cli, a_user, merged_rows
+from tests.rigs.ailing import ailing_host, reached_by_ssh
+from tests.rigs.cli import a_user, merged_rows
 from tests.rigs.loops import attached, empty_image
 from tests.rigs.waiting import until
 
@@ -21,23 +19,23 @@ HURRY_S = 100
 
 
 @pytest.fixture
-def host(tmp_path: Path) -> Ailing:
+def host(tmp_path):
     return ailing_host(tmp_path / "ailing")
 
 
 @pytest.fixture
-def user(tmp_path: Path, host: Ailing) -> Cli:
+def user(tmp_path, host):
     user = a_user(tmp_path)
     user.extra_env["PATH"] = host.path
     return user
 
 
 @pytest.fixture
-def run(user: Cli, target: Path) -> Iterator[Any]:
+def run(user, target):
     """Start `diskbench run` on a job of two steps; what is left of it is killed."""
     started: list[subprocess.Popen[str]] = []
 
-    def start(*more: str, seconds: int = 60) -> subprocess.Popen[str]:
+    def start(*more, seconds=60):
         job = user.job(seconds=seconds)
         process = user.start("run", "--path", str(target), "--profile", job, *more)
         started.append(process)
@@ -52,55 +50,55 @@ def run(user: Cli, target: Path) -> Iterator[Any]:
 
 
 @pytest.fixture
-def run_on_disk(user: Cli, tmp_path: Path) -> Iterator[Any]:
+def run_on_disk(user, tmp_path):
     with attached(empty_image(tmp_path / "disk.img", 64)) as disk:
         words = ("--device", disk.path, "--destroy-data", str(disk.image), "--filesystem", "ext4")
         yield lambda: user.start("run", *words, "--profile", user.job(seconds=60))
 
 
-def runs(user: Cli) -> list[Any]:
+def runs(user):
     done = user.json("results", "show", "last") if user.run("results").stdout else {"runs": []}
     return list(done["runs"])
 
 
-def the_run(user: Cli) -> Any:
+def the_run(user):
     return user.json("results", "show", "last")["runs"][0]
 
 
-def step_of(target: Path, step: str = "001-read") -> Path:
+def step_of(target, step="001-read"):
     name = next((one.name for one in target.glob("diskbench-*")), "none")
     return Path("/var/tmp", name, "run-0", f"step-{step}")
 
 
-def unit_of(target: Path) -> int:
+def unit_of(target):
     return int((step_of(target) / "pid").read_text().split()[0])
 
 
-def fio_of(target: Path) -> int:
+def fio_of(target):
     return int((step_of(target) / "fio.pid").read_text())
 
 
-def live_of(target: Path, step: str = "001-read") -> str:
+def live_of(target, step="001-read"):
     try:
         return (step_of(target, step) / "live.tsv").read_text()
     except FileNotFoundError:
         return ""
 
 
-def is_measuring(target: Path) -> bool:
+def is_measuring(target):
     return "\t" in live_of(target)
 
 
-def ended(process: subprocess.Popen[str], code: int) -> str:
+def ended(process, code):
     return waiting.ended(process, code, HURRY_S)
 
 
-def is_over(host: Ailing, target: Path) -> bool:
+def is_over(host, target):
     """Whether fio was started, or the unit waited for its permission for three seconds."""
     return host.fio_starts > 0 or live_of(target, "000-write").count("? ") >= 3
 
 
-def gone(user: Cli) -> bool:
+def gone(user):
     return not list(Path("/var/tmp").glob(f"diskbench-{the_run(user)['trial_id']}"))
 
 

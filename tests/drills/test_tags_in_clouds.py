@@ -2,16 +2,14 @@
 
 import json
 import logging
-from pathlib import Path
-from typing import Any
 
 import pytest
 from tests.cloud.conftest import aws, aws_server, azure, azure_server
 from tests.cloud.eager import AWS
-from tests.cloud.rented import REGION, ZONE, Aws
+from tests.cloud.rented import REGION, ZONE
 from tests.cloud.rented_azure import REGION as AZURE_REGION
-from tests.contract.azure_cloud import AzureCloud
-from tests.rigs.cli import Cli, a_user
+from tests.contract.clouds import AzureCloud
+from tests.rigs.cli import a_user
 
 from diskbench.errors import ReleaseFailed
 from diskbench.model.rental import Scope, Which
@@ -25,11 +23,11 @@ ONE = "01kq8z6rj0aaaaaaaaaaaaaaa1"
 
 
 @pytest.fixture
-def user(aws: Aws, tmp_path: Path) -> Cli:
+def user(aws, tmp_path):
     return a_user(tmp_path, **aws.env, DISKBENCH_OWNER="alice@desk")
 
 
-def volume(aws: Aws) -> str:
+def volume(aws):
     """A volume with all tags that the disk of an expired lease has."""
     tags = {"diskbench-lease": ONE, "diskbench-expires": "1", "Name": f"diskbench-{ONE}-disk-0"}
     tags["diskbench-owner"] = "bob@laptop"
@@ -41,11 +39,11 @@ def volume(aws: Aws) -> str:
     return str(made["VolumeId"])
 
 
-def there(aws: Aws) -> set[str]:
+def there(aws):
     return {one["VolumeId"] for one in aws.client().describe_volumes()["Volumes"]}
 
 
-def gc(user: Cli, aws: Aws, *words: str) -> Any:
+def gc(user, aws, *words):
     place = ("--provider", "aws", "--region", REGION, "--endpoint-url", aws.endpoint)
     return user.run("gc", *place, *words, timeout_s=600)
 

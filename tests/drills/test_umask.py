@@ -5,13 +5,12 @@ import stat
 from pathlib import Path
 
 import pytest
-from tests.rigs.cli import Cli
 from tests.rigs.waiting import ended
 
 GOBONNIEGO = Path(__file__).parents[1] / "cases/imported/gobonniego-1.0.9.json"
 
 
-def open_to_others(*tops: Path) -> list[str]:
+def open_to_others(*tops):
     """Everything below these directories that others may use, or that its owner may not."""
     found = []
     for path in (one for top in tops for one in (top, *sorted(top.rglob("*")))):
@@ -24,7 +23,7 @@ def open_to_others(*tops: Path) -> list[str]:
     return found
 
 
-def done(user: Cli, umask: int, line: str) -> None:
+def done(user, umask, line):
     ended(user.start(*line.split(), umask=umask))
 
 

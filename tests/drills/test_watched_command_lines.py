@@ -1,8 +1,6 @@
 """Secrets in command lines, which every user of a machine can read: each execve is recorded."""
 
-from collections.abc import Iterator
 from dataclasses import dataclass
-from pathlib import Path
 
 import pytest
 from tests.cloud.conftest import aws as aws
@@ -27,22 +25,22 @@ class Watched(Cli):
     """A user whose diskbench, and everything it starts, is watched by strace."""
 
     @property
-    def seen(self) -> Path:
+    def seen(self):
         return self.home.parent / "execve.txt"
 
     @property
-    def command(self) -> list[str]:
+    def command(self):
         flags = ["-f", "-q", "-s", "100000", "-e", "trace=execve", "-e", "signal=none"]
         return ["strace", *flags, "-o", str(self.seen), *super().command]
 
 
 @pytest.fixture
-def url() -> Iterator[str]:
+def url():
     with running_postgres() as made:
         yield made.replace("bench@", f"bench:{PASSWORD}@")
 
 
-def nothing_told(user: Watched, said: str, at_least: int) -> None:
+def nothing_told(user, said, at_least):
     """No secret stands in a command line, in what was printed, or in what was kept."""
     lines = user.seen.read_text(errors="replace").splitlines()
     assert sum("execve(" in line for line in lines) >= at_least

@@ -6,13 +6,12 @@ import shutil
 import subprocess
 import tempfile
 import time
-from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
 
-from diskbench.model.rental import CUSTOM, Acquired, DiskSpec
+from diskbench.model.rental import CUSTOM, DiskSpec
 from diskbench.providers.lab import devices, machines
 from diskbench.providers.lab.places import VARIABLE
 from diskbench.providers.lab.processes import find_groups
@@ -25,18 +24,18 @@ class Lab:
     base: Path
     machines = machines
 
-    def release_stale(self, *, now: float | None = None) -> tuple[str, ...]:
+    def release_stale(self, *, now=None):
         found = machines.stale(now=now)
         for lease_id in found:
             machines.release(lease_id)
         return found
 
-    def balances(self) -> list[float]:
+    def balances(self):
         report = read_report(self.base / "one" / "report.json")
         assert report is not None
         return list(report[1].values())
 
-    def left(self) -> list[str]:
+    def left(self):
         groups = find_groups()
         found = [f"directory {p}" for p in (self.base, *self.base.glob("**/*")) if p.exists()]
         found += [f"group {name}" for name in groups.lease_ids()]
@@ -61,7 +60,7 @@ class Lab:
 
 
 @pytest.fixture
-def lab(monkeypatch: pytest.MonkeyPatch) -> Iterator[Lab]:
+def lab(monkeypatch):
     # On a disk, for direct I/O; where /tmp is a tmpfs, tmp_path would be none.
     parent = Path(tempfile.mkdtemp(prefix="diskbench-test-lab-", dir="/var/tmp"))
     base = parent / "lab"
@@ -79,18 +78,18 @@ def lab(monkeypatch: pytest.MonkeyPatch) -> Iterator[Lab]:
         assert left == []
 
 
-def _holds(file: Path, needle: bytes) -> bool:
+def _holds(file, needle):
     return needle in file.read_bytes()
 
 
-def _is_limited(number: str) -> bool:
+def _is_limited(number):
     """Whether a number is limited that belongs to no disk; somebody else's may have it by now."""
     files = Path(find_groups().throttle).glob("blkio.throttle.*_device")
     limited = {line.split()[0] for file in files for line in file.read_text("ascii").splitlines()}
     return number in limited and not Path(f"/sys/dev/block/{number}/loop/backing_file").exists()
 
 
-def _stays(what: Callable[..., bool], *given: object) -> bool:
+def _stays(what, *given):
     """Whether it is so for half a minute. A host that another test begins has a copy of every
     mount until it drops them, and the limits of one that ends outlive its disk for a moment."""
     deadline = time.monotonic() + 240
@@ -104,7 +103,7 @@ def _stays(what: Callable[..., bool], *given: object) -> bool:
     return True
 
 
-def ssh(host: Acquired, script: str) -> str:
+def ssh(host, script):
     assert host.ssh is not None
     done = subprocess.run(
         ["ssh", "-F", host.ssh.config, host.address, script], capture_output=True, text=True
@@ -113,7 +112,7 @@ def ssh(host: Acquired, script: str) -> str:
     return done.stdout
 
 
-def fio(host: Acquired, *options: str) -> dict[str, float]:
+def fio(host, *options):
     given = shlex.join(
         ["fio", "--name=t", f"--filename={host.device}", "--ioengine=libaio", "--iodepth=32",
          "--direct=1", "--output-format=json", *options]
@@ -127,8 +126,6 @@ def fio(host: Acquired, *options: str) -> dict[str, float]:
     }
 
 
-def custom(
-    *, iops: int | None = None, mib_per_s: float | None = None, count: int = 1, **more: object
-) -> LabRequest:
+def custom(*, iops=None, mib_per_s=None, count=1, **more):
     disk = DiskSpec(type=CUSTOM, size_gib=1, iops=iops, throughput_mib_per_s=mib_per_s, count=count)
     return LabRequest(disk=disk, **more)  # type: ignore[arg-type]

@@ -5,11 +5,10 @@ from dataclasses import dataclass
 
 import pytest
 from tests.books import SHIPPED
-from tests.lab.conftest import Lab, fio
+from tests.lab.conftest import fio
 
 from diskbench.catalog.prices import price_book
 from diskbench.model.expectation import Load
-from diskbench.model.rental import DiskSpec
 from diskbench.plan.advise import Market, advise
 from diskbench.plan.demand import DAY_S, constant
 from diskbench.providers.lab.request import LabRequest
@@ -47,14 +46,14 @@ QUESTIONS = [
 ]
 
 
-def recommended(asked: Question) -> DiskSpec:
+def recommended(asked):
     load = Load(block_bytes=asked.block, read_share=asked.read_share, max_per_s=asked.rate)
     market = Market(SHIPPED, asked.cloud, price_book(asked.cloud).region)
     rows = advise([market], constant(load, 20, asked.seconds, None)).rows
     return next(row.disk.spec for row in rows if row.disk.disk_type == asked.disk)
 
 
-def measured(lab: Lab, asked: Question, disk: DiskSpec) -> float:
+def measured(lab, asked, disk):
     request = LabRequest(style=STYLES[asked.cloud], disk=disk, time_scale=asked.shorter)
     host = lab.machines.acquire("one", request)
     times = ["--ramp_time=2", "--runtime=4"]
@@ -69,17 +68,17 @@ def measured(lab: Lab, asked: Question, disk: DiskSpec) -> float:
     return done["read_iops"] + done["write_iops"]
 
 
-def named(asked: Question) -> str:
+def named(asked):
     return f"{asked.disk}-{asked.rate}"
 
 
 @pytest.mark.parametrize("asked", QUESTIONS, ids=named)
-def test_the_disk_that_is_advised_carries_the_load(lab: Lab, asked: Question) -> None:
+def test_the_disk_that_is_advised_carries_the_load(lab, asked):
     assert measured(lab, asked, recommended(asked)) > ENOUGH * asked.rate
 
 
 @pytest.mark.parametrize("asked", [one for one in QUESTIONS if one.smaller], ids=named)
-def test_a_smaller_disk_of_its_type_does_not(lab: Lab, asked: Question) -> None:
+def test_a_smaller_disk_of_its_type_does_not(lab, asked):
     assert asked.smaller is not None
     disk = recommended(asked)
     assert asked.smaller < disk.size_gib

@@ -7,7 +7,6 @@ import subprocess
 import sys
 import threading
 import time
-from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -42,7 +41,7 @@ def kill_creator(lease_id, reached):
         creator.wait()
 
 
-POINTS: dict[str, Callable[[Path], bool]] = {
+POINTS = {
     "the directory": lambda place: place.exists(),
     "the record": lambda place: (place / "lease.json").exists(),
     "the keys": lambda place: (place / "access" / "user_key").exists(),

@@ -11,13 +11,12 @@ from tests.rigs.synthetic import Noise, bucket
 from tests.unit.report.made import plan, row
 
 from diskbench.analysis.phases import step_phases
-from diskbench.catalog.expect import Leg, Simulation, Stage, expect_on, path_of, simulate
+from diskbench.catalog.expect import Stage, expect_on, path_of, simulate
 from diskbench.catalog.lookup import limits
 from diskbench.catalog.machine import capped, machine_of
-from diskbench.catalog.path import Path
 from diskbench.fio.jobfile import jobs, parse
 from diskbench.fio.profiles import shipped_profile
-from diskbench.model.expectation import Expectation, Load
+from diskbench.model.expectation import Load
 from diskbench.model.facts import DiskFacts
 from diskbench.model.options import RentSpec
 from diskbench.model.rental import DiskSpec, Rental, Scope
@@ -38,30 +37,30 @@ SOUGHT = Load(block_bytes=512, read_share=0.9, direct=False)
 PHASES = ("write", "read", "random")
 
 
-def at_rate(load: Load, mb_per_s: float) -> Load:
+def at_rate(load, mb_per_s):
     return load.model_copy(update={"max_per_s": mb_per_s * 1e6 / load.block_bytes})
 
 
-def gobonniego(seconds: float, *, as_measured: bool = False) -> tuple[Stage, ...]:
+def gobonniego(seconds, *, as_measured=False):
     """One run; `as_measured` above the machine's own limit, as the post's page cache let it."""
     written = at_rate(WRITTEN, 102.6) if as_measured else WRITTEN
     read = at_rate(READ, 92.3) if as_measured else READ
     return (Stage(written, bytes=MOVED), Stage(read, bytes=MOVED), Stage(SOUGHT, seconds=seconds))
 
 
-def expected(path: Path, load: Load) -> Expectation:
+def expected(path, load):
     found = expect_on(path, load)
     assert found is not None
     return found
 
 
-def collapse(course: Simulation) -> tuple[int, str]:
+def collapse(course):
     """The run, from 1, and its phase, in which the disk's credit was gone."""
     found = first_empty(course)
     return found.stage // len(PHASES) + 1, PHASES[found.stage % len(PHASES)]
 
 
-def first_empty(course: Simulation) -> Leg:
+def first_empty(course):
     found = course.first_empty(0)
     assert found is not None
     return found

@@ -2,7 +2,7 @@
 not pooled."""
 
 import pytest
-from tests.rigs.figures import trial_figures
+from tests.rigs.database import trial_figures
 from tests.rigs.plans import planned_on
 from tests.rigs.replicates import measured
 

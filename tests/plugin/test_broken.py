@@ -1,25 +1,19 @@
 """A provider's package that cannot be loaded: others work, and whoever names it is told why."""
 
-from __future__ import annotations
-
 import json
 import subprocess
 import sys
-from typing import TYPE_CHECKING
 
 import pytest
 from tests.plugin.test_stratus import with_site
-from tests.rigs.cli import Cli, a_user
-
-if TYPE_CHECKING:
-    from pathlib import Path
+from tests.rigs.cli import a_user
 
 pytestmark = pytest.mark.slow
 
 NAME = "nimbus"
 
 
-def good(more: str) -> str:
+def good(more):
     """The module of a plugin that has this and parts that are not there."""
     made = 'name="nimbus", title="Nimbus", summary="Broken.", rents=True'
     where = f'provider="nimbus_fault.parts:Provider", {more}'
@@ -76,7 +70,7 @@ ALWAYS = ("raises", "odd catalogue")
         for fault in FAULTS
     ]
 )
-def user(request: pytest.FixtureRequest, tmp_path: Path) -> Cli:
+def user(request, tmp_path):
     """A user beside whose diskbench a faulty package is installed."""
     site = tmp_path / "site"
     package = site / "nimbus_fault"

@@ -7,7 +7,6 @@ import shutil
 import subprocess
 import sys
 import tomllib
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -22,7 +21,7 @@ RENTED = ("--provider", "stratus", "--disk", "vapor", "--size", "10")
 
 
 @pytest.fixture(scope="module")
-def site(tmp_path_factory: pytest.TempPathFactory) -> Path:
+def site(tmp_path_factory):
     """The package as an installer leaves it: its modules and data, and its metadata beside them."""
     directory = tmp_path_factory.mktemp("site")
     shutil.copytree(PACKAGE / "src" / "diskbench_stratus", directory / "diskbench_stratus")
@@ -41,12 +40,12 @@ def site(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return directory
 
 
-def with_site(site: Path) -> str:
+def with_site(site):
     return os.pathsep.join(filter(None, (str(site), os.environ.get("PYTHONPATH"))))
 
 
 @pytest.fixture
-def user(tmp_path: Path, site: Path) -> Cli:
+def user(tmp_path, site):
     made = a_user(tmp_path)
     made.extra_env |= {"STRATUS_DIR": str(tmp_path / "sky"), "PYTHONPATH": with_site(site)}
     (made.home / "mine.fio").write_text(WRITE_THEN_READ.format(seconds=1))
@@ -54,7 +53,7 @@ def user(tmp_path: Path, site: Path) -> Cli:
 
 
 @pytest.fixture
-def sky(user: Cli) -> Iterator[FakeCloud]:
+def sky(user):
     """The cloud's memory; nothing may be left in it."""
     cloud = FakeCloud(Path(user.extra_env["STRATUS_DIR"]))
     yield cloud

@@ -5,7 +5,6 @@ import struct
 import subprocess
 import threading
 import time
-from collections.abc import Callable, Iterator, Mapping
 from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass, field
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
@@ -16,7 +15,7 @@ from emulators.aws.imds import imds
 from emulators.azure.imds import azure_imds
 from emulators.azure.wire_server import PLUGIN_PORT, WIRE_SERVER_ADDRESS, WireServer, ovf_env
 from emulators.gcp.metadata_server import metadata_server, waits
-from emulators.guest_side import IMDS_ADDRESS, Asked, Server
+from emulators.guest_side import IMDS_ADDRESS, Asked
 from pydantic import SecretBytes
 from tests.qemu.conftest import LEASE, LEASE_S, Guest, start, wait_until_ready
 from tests.qemu.image import AGENT_UNITS, Image
@@ -25,7 +24,7 @@ from tests.qemu.machine import MAC, Hardware
 from tests.qemu.nvme_target import Controller, nvme_target
 
 from diskbench.hosts.facts import gather, vouched
-from diskbench.providers.keys import LeaseKeys, lease_keys
+from diskbench.providers.keys import lease_keys
 
 BOOT_S = 900
 """An idle machine needs a minute; this one may be busy with much else."""
@@ -54,20 +53,20 @@ class CloudGuest:
     wire: WireServer | None = None
     disks: dict[str, Controller] = field(default_factory=dict)
 
-    def proves_itself(self) -> bool:
+    def proves_itself(self):
         """Whether the guest shows that it is the machine that was rented."""
         facts = gather(self.guest.host, None, device=False)
         assert facts.cloud is not None
         return vouched(self.guest.host, facts.cloud, self.provider, self.instance_id)
 
-    def served_keys(self) -> list[str]:
+    def served_keys(self):
         """The host keys that whoever connects is shown, as in known_hosts without the name."""
         port = str(self.guest.machine.port)
         scan = ["ssh-keyscan", "-T", "60", "-p", port, "-t", "rsa,ecdsa,ed25519", "127.0.0.1"]
         found = subprocess.run(scan, capture_output=True, text=True, check=True)
         return [line.split(" ", 1)[1] for line in found.stdout.splitlines()]
 
-    def plug(self, name: str, controller: Controller) -> None:
+    def plug(self, name, controller):
         """Attach a disk that says what a cloud's disk says (nvme_target.py)."""
         nqn = f"nqn.2014-08.org.nvmexpress:{name}"
         self.disks[nqn] = controller
@@ -77,7 +76,7 @@ class CloudGuest:
             ">/dev/nvme-fabrics && udevadm settle --timeout=120"
         )
 
-    def unplug(self, name: str) -> None:
+    def unplug(self, name):
         self.guest.root(
             f"for c in /sys/class/nvme/nvme*; do grep -q :{name}$ $c/subsysnqn && "
             "echo 1 >$c/delete_controller; done; udevadm settle --timeout=120"
@@ -93,17 +92,10 @@ class Rig:
     stack: ExitStack
     disks: dict[str, Controller] = field(default_factory=dict)
 
-    def keys(self) -> LeaseKeys:
+    def keys(self):
         return lease_keys(SecretBytes(b"a secret of the tests, 32 bytes!"), LEASE)
 
-    def boot(
-        self,
-        cloud: str,
-        user: str,
-        servers: Mapping[str, int],
-        firmware: tuple[str, ...],
-        more: tuple[str, ...] = (),
-    ) -> Guest:
+    def boot(self, cloud, user, servers, firmware, more=()):
         smbios = tuple(word for one in firmware for word in ("-smbios", one))
         port = self.stack.enter_context(nvme_target(self.disks))
         hardware = Hardware(
@@ -116,11 +108,11 @@ class Rig:
             expires_at=time.time() + LEASE_S, hardware=hardware, user=user,
         )  # fmt: skip
 
-    def serve(self, server: Server, **how: Callable[..., float]) -> int:
+    def serve(self, server, **how):
         return self.stack.enter_context(served(server, **how))
 
 
-def aws_guest(rig: Rig) -> CloudGuest:
+def aws_guest(rig):
     keys = rig.keys()
     run = run_instances(keys, instance_id=AWS_ID, zone=AWS_ZONE)
     server = imds(
@@ -139,7 +131,7 @@ def aws_guest(rig: Rig) -> CloudGuest:
     return CloudGuest(guest, "aws", AWS_ID, USER, disks=rig.disks)
 
 
-def gcp_guest(rig: Rig) -> CloudGuest:
+def gcp_guest(rig):
     """An instance of Compute Engine, with Google's guest agent and a SCSI controller."""
     instance = insert_instance(rig.keys(), zone=GCP_ZONE, user=GCP_USER)
     server = metadata_server(
@@ -157,7 +149,7 @@ def gcp_guest(rig: Rig) -> CloudGuest:
     return CloudGuest(guest, "gcp", GCP_ID, GCP_USER, disks=rig.disks)
 
 
-def azure_guest(rig: Rig) -> CloudGuest:
+def azure_guest(rig):
     """A second-generation machine with WALinuxAgent and the provisioning disk in its drive."""
     machine = put_machine(rig.keys())
     wire = WireServer("a1b2c3d4-0000-1111-2222-333344445555")
@@ -188,7 +180,7 @@ def azure_guest(rig: Rig) -> CloudGuest:
 
 
 @contextmanager
-def prepared(cloud: CloudGuest) -> Iterator[CloudGuest]:
+def prepared(cloud):
     """The guest, once our preparation has ended well; its log lies beside its disk."""
     wait_until_ready(cloud.guest, BOOT_S)
     yield cloud
@@ -206,7 +198,7 @@ _ROOT, _PATHS_LITTLE, _PATHS_BIG, _FIRST_FILE = 20, 18, 19, 21
 _DATE = bytes((126, 1, 1, 0, 0, 0, 0))  # 9.1.5
 
 
-def iso(files: Mapping[str, bytes], label: str) -> bytes:
+def iso(files, label):
     """A CD-ROM with a few small files: ISO 9660 (ECMA-119, 4th edition), level of detail as Linux
     reads it. Azure's own is UDF; cloud-init mounts either."""
     records = [_record(b"\0", _ROOT, _SECTOR, flags=2), _record(b"\1", _ROOT, _SECTOR, flags=2)]
@@ -231,12 +223,12 @@ def iso(files: Mapping[str, bytes], label: str) -> bytes:
     return bytes(16 * _SECTOR) + b"".join(one.ljust(_SECTOR, b"\0") for one in sectors) + body
 
 
-def _both(number: int, kind: str) -> bytes:
+def _both(number, kind):
     """A number in both byte orders (7.2.3, 7.3.3)."""
     return struct.pack(f"<{kind}", number) + struct.pack(f">{kind}", number)
 
 
-def _record(name: bytes, sector: int, size: int, *, flags: int) -> bytes:
+def _record(name, sector, size, *, flags):
     """A directory record (9.1), of even length."""
     fixed = _both(sector, "I") + _both(size, "I") + _DATE
     rest = fixed + bytes((flags, 0, 0)) + _both(1, "H") + bytes((len(name),)) + name
@@ -246,12 +238,12 @@ def _record(name: bytes, sector: int, size: int, *, flags: int) -> bytes:
 
 
 @contextmanager
-def served(server: Server, held: Callable[[Asked], float] = lambda _: 0.0) -> Iterator[int]:
+def served(server, held=lambda _: 0.0):
     """The port at which `server` answers; `held` says how long an answer is kept back."""
     over = threading.Event()
 
     class Handler(BaseHTTPRequestHandler):
-        def _serve(self) -> None:
+        def _serve(self):
             address = urlsplit(self.path)
             body = self.rfile.read(int(self.headers.get("Content-Length") or 0))
             asked = Asked(
@@ -274,7 +266,7 @@ def served(server: Server, held: Callable[[Asked], float] = lambda _: 0.0) -> It
 
         do_GET = do_POST = do_PUT = do_HEAD = _serve  # noqa: N815 - http.server's names
 
-        def log_message(self, *_: object) -> None:
+        def log_message(self, *_):
             """Say nothing."""
 
     with ThreadingHTTPServer(("127.0.0.1", 0), Handler) as http:

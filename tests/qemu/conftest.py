@@ -1,16 +1,14 @@
 """A guest that was told by us how to boot, as a cloud would: real cloud-init, systemd and udev."""
 
 import time
-from collections.abc import Callable, Iterator
 from contextlib import ExitStack
 from dataclasses import dataclass
-from pathlib import Path
 
 import pytest
 import tenacity
 from pydantic import SecretBytes
 from tests.qemu.image import Image, image
-from tests.qemu.machine import PLAIN, Hardware, Machine, new_disk, running
+from tests.qemu.machine import PLAIN, Machine, new_disk, running
 
 from diskbench.errors import ConnectionLost, HostUnavailable
 from diskbench.hosts.ssh import SshHost
@@ -40,12 +38,12 @@ class Guest:
     seed: dict[str, str]
     expires_at: float
 
-    def root(self, script: str, timeout_s: float = 240) -> str:
+    def root(self, script, timeout_s=240):
         done = self.host.run(script, root=True, timeout_s=timeout_s)
         assert done.exit == 0, done.stderr.decode()
         return done.text
 
-    def await_links(self, *links: str) -> None:
+    def await_links(self, *links):
         """Wait until these links to disks are there. An emulated processor that is short of time
         loses a slot's interrupt now and then: the guest is told to look by itself then."""
         shown = " ".join(links)
@@ -56,19 +54,19 @@ class Guest:
 
 
 @pytest.fixture(scope="session")
-def guest_image() -> Image:
+def guest_image():
     return image()
 
 
 @pytest.fixture(scope="session")
-def booted(guest_image: Image, tmp_path_factory) -> Iterator[Callable[[], Guest]]:
+def booted(guest_image, tmp_path_factory):
     """Gives the session's guest; another one where a test has switched it off or broken it. After
     MOST_GUESTS no more are made: something is wrong with all of them, and each takes minutes."""
     with ExitStack() as stack:
         guests: list[Guest] = []
         made = 0
 
-        def give() -> Guest:
+        def give():
             nonlocal made
             if not guests or guests[-1].machine.process.poll() is not None:
                 assert made < MOST_GUESTS, f"{made} guests were made before this one"
@@ -80,7 +78,7 @@ def booted(guest_image: Image, tmp_path_factory) -> Iterator[Callable[[], Guest]
 
 
 @pytest.fixture
-def guest(booted: Callable[[], Guest], request: pytest.FixtureRequest) -> Iterator[Guest]:
+def guest(booted, request):
     failed_before = request.session.testsfailed
     found = booted()
     yield found
@@ -89,7 +87,7 @@ def guest(booted: Callable[[], Guest], request: pytest.FixtureRequest) -> Iterat
         found.machine.process.wait()
 
 
-def _boot(guest_image: Image, directory: Path, stack: ExitStack) -> Guest:
+def _boot(guest_image, directory, stack):
     keys = lease_keys(SecretBytes(b"a secret of the tests, 32 bytes!"), LEASE)
     expires_at = time.time() + LEASE_S
     spec = GuestSpec(
@@ -107,17 +105,7 @@ def _boot(guest_image: Image, directory: Path, stack: ExitStack) -> Guest:
     return guest
 
 
-def start(
-    guest_image: Image,
-    directory: Path,
-    stack: ExitStack,
-    *,
-    keys: LeaseKeys,
-    seed: dict[str, str],
-    expires_at: float,
-    hardware: Hardware = PLAIN,
-    user: str = USER,
-) -> Guest:
+def start(guest_image, directory, stack, *, keys, seed, expires_at, hardware=PLAIN, user=USER):
     new_disk(guest_image, directory)
     machine = stack.enter_context(running(guest_image, directory, seed, hardware))
     access = write_access(
@@ -128,7 +116,7 @@ def start(
     return Guest(guest_image, machine, keys, access, host, seed, expires_at)
 
 
-def wait_until_ready(guest: Guest, boot_s: float = BOOT_S) -> None:
+def wait_until_ready(guest, boot_s=BOOT_S):
     """As a controller does: try to log in, then ask how far it is."""
     patience = tenacity.Retrying(
         retry=tenacity.retry_if_exception_type((HostUnavailable, ConnectionLost))

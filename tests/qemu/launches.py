@@ -2,7 +2,7 @@
 what is in them."""
 
 import time
-from contextlib import AbstractContextManager, nullcontext
+from contextlib import nullcontext
 from dataclasses import dataclass, field
 from typing import Any, cast
 
@@ -21,7 +21,6 @@ from diskbench.providers.gcp import disk_request as of_gcp
 from diskbench.providers.gcp import provision as gcp
 from diskbench.providers.gcp.client import GceTiming
 from diskbench.providers.gcp.requests import GcpOrder
-from diskbench.providers.keys import LeaseKeys
 
 USER = "debian"
 """The default user of the test image, and of Debian's images of AWS."""
@@ -37,29 +36,29 @@ class _Api:
     notes: list[str] = field(default_factory=list)
     request: dict[str, Any] = field(default_factory=dict)
 
-    def call(self, *words: Any) -> dict[str, Any]:
+    def call(self, *words):
         self.request = next(one for one in reversed(words) if isinstance(one, dict))
         return self.answer
 
     tried = call
 
-    def note(self, text: str) -> None:
+    def note(self, text):
         self.notes.append(text)
 
-    def stopping(self) -> bool:
+    def stopping(self):
         return False
 
-    def span(self, _name: str) -> AbstractContextManager[None]:
+    def span(self, _name):
         return nullcontext()
 
 
-def _order(keys: LeaseKeys, api: _Api) -> dict[str, Any]:
+def _order(keys, api):
     expires_at = time.time() + LEASE_S
     claim = Claim(lease_id=LEASE, expires_at=expires_at, owner="tests", version="0")
     return {"claim": claim, "spec": RentSpec(), "keys": keys, "watch": api}
 
 
-def run_instances(keys: LeaseKeys, *, instance_id: str, zone: str) -> dict[str, Any]:
+def run_instances(keys, *, instance_id, zone):
     api = _Api({"Instances": [{"InstanceId": instance_id}]})
     details = of_aws.AwsResolved(
         account_id="123456789012", region=zone[:-1], size_gib=DISK_GIB, places=(),
@@ -80,7 +79,7 @@ def run_instances(keys: LeaseKeys, *, instance_id: str, zone: str) -> dict[str, 
     return api.request
 
 
-def insert_instance(keys: LeaseKeys, *, zone: str, user: str) -> dict[str, Any]:
+def insert_instance(keys, *, zone, user):
     """Compute Engine's instances.insert: the instance; `user` is the image's login user."""
     api = _Api({})
     details = of_gcp.GcpResolved(
@@ -103,7 +102,7 @@ def insert_instance(keys: LeaseKeys, *, zone: str, user: str) -> dict[str, Any]:
     return instance
 
 
-def put_machine(keys: LeaseKeys) -> dict[str, Any]:
+def put_machine(keys):
     details = of_azure.AzureResolved(
         region="westeurope", size_gib=DISK_GIB, os_type="Premium_LRS", zones=(), subnet=None,
         ssh_cidr=None, emulated=False,

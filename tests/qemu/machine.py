@@ -10,12 +10,11 @@ import socket
 import subprocess
 import sys
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from tests.qemu.image import Image
 from tests.rigs.sshd import free_port
 
 SLOTS = ("slot0", "slot1", "slot2")
@@ -39,7 +38,7 @@ class Hardware:
     servers: Mapping[str, int] = field(default_factory=dict)
 
     @property
-    def network(self) -> str:
+    def network(self):
         forwards = "".join(
             f",guestfwd=tcp:{address}-cmd:{sys.executable} -I -S {_RELAY} {port}"
             for address, port in self.servers.items()
@@ -59,7 +58,7 @@ class Qmp:
     _pending: bytes = b""
 
     @classmethod
-    def connect(cls, path: Path, process: subprocess.Popen[bytes]) -> Qmp:
+    def connect(cls, path, process):
         connection = socket.socket(socket.AF_UNIX)
         deadline = time.monotonic() + 240
         while True:
@@ -75,7 +74,7 @@ class Qmp:
         qmp.run("qmp_capabilities")
         return qmp
 
-    def run(self, command: str, **arguments: Any) -> Any:
+    def run(self, command, **arguments):
         """What QEMU returns for `command`; underscores mean dashes, but in `device_id`."""
         named = {
             key if key == "device_id" else key.replace("_", "-"): value
@@ -90,7 +89,7 @@ class Qmp:
                 return answer["return"]
             self.events.append(answer)
 
-    def wait(self, event: str, timeout_s: float) -> dict[str, Any]:
+    def wait(self, event, timeout_s):
         """The first `event` since the last one waited for; TimeoutError when it does not come."""
         deadline = time.monotonic() + timeout_s
         while True:
@@ -100,7 +99,7 @@ class Qmp:
                     return seen
             self.events.append(self._read(deadline))
 
-    def _read(self, deadline: float) -> dict[str, Any]:
+    def _read(self, deadline):
         while b"\n" not in self._pending:
             self.connection.settimeout(max(0.001, deadline - time.monotonic()))
             chunk = self.connection.recv(65536)
@@ -122,10 +121,10 @@ class Machine:
     qmp: Qmp
 
     @property
-    def console(self) -> str:
+    def console(self):
         return (self.directory / "console").read_text(errors="replace")
 
-    def plug(self, slot: str, serial: str, size_bytes: int) -> None:
+    def plug(self, slot, serial, size_bytes):
         file = self.directory / f"{serial}.img"
         with file.open("wb") as image:
             image.truncate(size_bytes)
@@ -135,14 +134,14 @@ class Machine:
             drive=f"node-{slot}", serial=serial,
         )  # fmt: skip
 
-    def unplug(self, slot: str) -> None:
+    def unplug(self, slot):
         """Press the slot's button, and wait until the guest has let the disk go."""
         self.qmp.run("device_del", id=f"disk-{slot}")
         self.qmp.wait("DEVICE_DELETED", 180)
         self.qmp.run("blockdev-del", node_name=f"node-{slot}")
 
 
-def new_disk(image: Image, directory: Path) -> None:
+def new_disk(image, directory):
     subprocess.run(
         ["cp", "--sparse=always", "--reflink=auto", str(image.disk), str(directory / "disk")],
         check=True,
@@ -150,9 +149,7 @@ def new_disk(image: Image, directory: Path) -> None:
 
 
 @contextlib.contextmanager
-def running(
-    image: Image, directory: Path, seed: dict[str, str], hardware: Hardware = PLAIN
-) -> Iterator[Machine]:
+def running(image, directory, seed, hardware=PLAIN):
     """A machine from the disk in `directory` until the block ends, or until it ends itself. `seed`
     are the files of cloud-init's NoCloud data source, on a disk named CIDATA; there is no such disk
     without files."""
@@ -186,7 +183,7 @@ def running(
         process.wait()
 
 
-def _seed_disk(directory: Path, seed: dict[str, str]) -> list[str]:
+def _seed_disk(directory, seed):
     shutil.rmtree(directory / "seed", ignore_errors=True)
     if not seed:
         return []

@@ -5,11 +5,10 @@ NVM Express Base Specification 1.4c (identify data, figures 247 and 249), NVMe o
 (connect, properties) and NVMe/TCP Transport Specification 1.0 (PDUs). One I/O queue, no digests."""
 
 import mmap
-import socket
 import socketserver
 import struct
 import threading
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 
@@ -44,7 +43,7 @@ class Controller:
     configured: int = 0
 
     @property
-    def ready(self) -> int:
+    def ready(self):
         """CSTS: ready when enabled; a shutdown is complete as soon as it is asked for."""
         return (self.configured & 1) | (2 << 2 if self.configured >> 14 & 3 else 0)
 
@@ -52,16 +51,16 @@ class Controller:
 class _CommandError(Exception):
     """A command that ends with a status other than success."""
 
-    def __init__(self, status: int) -> None:
+    def __init__(self, status):
         self.status = status
 
 
 @contextmanager
-def nvme_target(controllers: Mapping[str, Controller]) -> Iterator[int]:
+def nvme_target(controllers):
     """The port at which these controllers, by their NQN, are served until the block ends."""
 
     class Handler(socketserver.BaseRequestHandler):
-        def handle(self) -> None:
+        def handle(self):
             try:
                 _Queue(self.request, controllers).serve()
             except (EOFError, ConnectionError):
@@ -83,13 +82,13 @@ def nvme_target(controllers: Mapping[str, Controller]) -> Iterator[int]:
 class _Queue:
     """One connection, which is one queue."""
 
-    def __init__(self, connection: socket.socket, controllers: Mapping[str, Controller]) -> None:
+    def __init__(self, connection, controllers):
         self.connection = connection
         self.controllers = controllers
         self.controller: Controller | None = None
         self.number = 0
 
-    def serve(self) -> None:
+    def serve(self):
         while True:
             kind, header, data = self._pdu()
             if kind == _IC_REQ:
@@ -99,7 +98,7 @@ class _Queue:
             else:
                 raise EOFError
 
-    def _command(self, entry: bytes, data: bytes) -> None:
+    def _command(self, entry, data):
         ident = struct.unpack_from("<H", entry, 2)[0]
         if entry[0] == 0x0C and self.number == 0:
             return  # an asynchronous event: none ever happens
@@ -117,7 +116,7 @@ class _Queue:
         done = struct.pack("<QHHHH", result, 0, self.number, ident, status << 1)
         self._send(_RESPONSE, done, pdo=0)
 
-    def _run(self, entry: bytes, data: bytes, ident: int) -> tuple[int, bytes]:
+    def _run(self, entry, data, ident):
         opcode = entry[0]
         if opcode == 0x7F:
             return self._fabrics(entry, data, ident), b""
@@ -126,7 +125,7 @@ class _Queue:
         run = self._io if self.number else self._admin
         return run(controller, opcode, entry, data, ident)
 
-    def _fabrics(self, entry: bytes, data: bytes, ident: int) -> int:
+    def _fabrics(self, entry, data, ident):
         kind = entry[4]
         if kind == 0x01:
             data = data or self._from_host(ident, 1024)
@@ -146,9 +145,7 @@ class _Queue:
             raise _CommandError(_INVALID_FIELD)
         return values[offset]
 
-    def _admin(
-        self, controller: Controller, opcode: int, entry: bytes, _: bytes, __: int
-    ) -> tuple[int, bytes]:
+    def _admin(self, controller, opcode, entry, _, __):
         length = struct.unpack_from("<I", entry, 32)[0]
         if opcode == 0x06:
             return 0, _identify(controller, entry)[:length]
@@ -160,9 +157,7 @@ class _Queue:
             return 0, b""  # features as they are: one I/O queue (0's based)
         raise _CommandError(_INVALID_OPCODE)
 
-    def _io(
-        self, controller: Controller, opcode: int, entry: bytes, data: bytes, ident: int
-    ) -> tuple[int, bytes]:
+    def _io(self, controller, opcode, entry, data, ident):
         number, first, blocks = struct.unpack_from("<4xI32xQH", entry, 0)
         there = controller.namespaces[number].data
         start, length = first * BLOCK, (blocks + 1) * BLOCK
@@ -177,7 +172,7 @@ class _Queue:
             return 0, b""
         raise _CommandError(_INVALID_OPCODE)
 
-    def _from_host(self, ident: int, length: int) -> bytes:
+    def _from_host(self, ident, length):
         """Data that did not come with its command."""
         self._send(_R2T, struct.pack("<HHII4x", ident, ident, 0, length), pdo=0)
         got = b""
@@ -188,13 +183,13 @@ class _Queue:
             got += data
         return got
 
-    def _pdu(self) -> tuple[int, bytes, bytes]:
+    def _pdu(self):
         """Type, header after the common one, and data of the next PDU."""
         kind, _, size, offset, whole = struct.unpack("<BBBBI", self._exactly(8))
         rest = self._exactly(whole - 8)
         return kind, rest[: size - 8], rest[offset - 8 :] if offset else b""
 
-    def _exactly(self, count: int) -> bytes:
+    def _exactly(self, count):
         got = b""
         while len(got) < count:
             part = self.connection.recv(count - len(got))
@@ -203,15 +198,13 @@ class _Queue:
             got += part
         return got
 
-    def _send(
-        self, kind: int, header: bytes, data: bytes = b"", *, pdo: int, flags: int = 0
-    ) -> None:
+    def _send(self, kind, header, data=b"", *, pdo, flags=0):
         size = 8 + len(header)
         common = struct.pack("<BBBBI", kind, flags, size, pdo, size + len(data))
         self.connection.sendall(common + header + data)
 
 
-def _identify(controller: Controller, entry: bytes) -> bytes:
+def _identify(controller, entry):
     number, what = struct.unpack_from("<I", entry, 4)[0], entry[40]
     if what == 0x01:
         return _identify_controller(controller)
@@ -230,7 +223,7 @@ def _identify(controller: Controller, entry: bytes) -> bytes:
     raise _CommandError(_INVALID_FIELD)
 
 
-def _identify_controller(controller: Controller) -> bytes:
+def _identify_controller(controller):
     fields = {
         0: struct.pack("<HH", controller.vendor, controller.vendor),
         4: controller.serial.encode().ljust(20),
@@ -249,7 +242,7 @@ def _identify_controller(controller: Controller) -> bytes:
     return _laid_out(fields)
 
 
-def _laid_out(fields: Mapping[int, bytes]) -> bytes:
+def _laid_out(fields):
     page = bytearray(_PAGE)
     for at, value in fields.items():
         page[at : at + len(value)] = value

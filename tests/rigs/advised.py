@@ -3,11 +3,9 @@
 import ast
 import re
 import shlex
-from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
-from typing import Any
 
 import yaml
 from typer.exceptions import TyperException
@@ -35,7 +33,7 @@ class Advised:
     quoted: bool
 
 
-def advised() -> Iterator[Advised]:
+def advised():
     """Every command line in the strings of diskbench, docstrings left out."""
     for path in sorted(SOURCE.rglob("*.py")):
         source = path.read_text()
@@ -58,14 +56,14 @@ def advised() -> Iterator[Advised]:
                 yield from _named_in(where, re.sub(r"\{[^{}]*\}", VALUE, text))
 
 
-def _named_in(where: str, text: str) -> Iterator[Advised]:
+def _named_in(where, text):
     for found in _QUOTED.finditer(text):
         yield Advised(where, found[2], quoted=True)
     for found in _BARE.finditer(_QUOTED.sub("", text)):
         yield Advised(where, found[1], quoted=False)
 
 
-def _text(node: ast.AST) -> str:
+def _text(node):
     if isinstance(node, ast.Constant) and isinstance(node.value, str):
         return node.value
     if isinstance(node, ast.JoinedStr):
@@ -77,12 +75,12 @@ def _text(node: ast.AST) -> str:
 
 
 @cache
-def loaded(name: str, *arguments: str) -> Any:
+def loaded(name, *arguments):
     """A command with the options that these arguments lead to, made once: making one takes long."""
     return load(name, arguments)
 
 
-def fault(one: Advised) -> str | None:
+def fault(one):
     """Why the parser would not take it; None where it would, or where it is no command."""
     words = _words(one.line)
     if not words or words[0] not in COMMANDS:
@@ -102,7 +100,7 @@ def fault(one: Advised) -> str | None:
     return _refused(loaded(name, *decide), rest if one.quoted else _until_prose(rest))
 
 
-def _refused(command: Any, words: list[str]) -> str | None:
+def _refused(command, words):
     context = command.make_context(command.name, [], resilient_parsing=True)
     context.resilient_parsing = False  # or the parser would take everything
     try:
@@ -114,14 +112,14 @@ def _refused(command: Any, words: list[str]) -> str | None:
     return f"too many arguments: {' '.join(left)}" if left else None
 
 
-def _words(line: str) -> list[str]:
+def _words(line):
     try:
         return shlex.split(line.rstrip(" .:"))
     except ValueError:
         return line.split()
 
 
-def _until_prose(words: list[str]) -> list[str]:
+def _until_prose(words):
     """The words before the sentence goes on: options, their values, and what stands for a value."""
     kept: list[str] = []
     for word in words:
@@ -133,5 +131,5 @@ def _until_prose(words: list[str]) -> list[str]:
     return kept
 
 
-def _is_word(text: str) -> bool:
+def _is_word(text):
     return _WORD.fullmatch(text) is not None

@@ -5,10 +5,8 @@ import argparse
 import subprocess
 import sys
 from collections import Counter
-from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 import sqlalchemy as sa
 
@@ -34,25 +32,18 @@ class Books:
     """Rows, steps or runs that are there more often than they were asked for."""
 
     @property
-    def counts(self) -> dict[str, int]:
+    def counts(self):
         ends = {"cells": self.cells, "done": self.done, "failed with reason": self.failed}
         found = {"rows": self.rows, "without an end": len(self.unsettled)}
         wrong = {"leaked": self.leaked, "lost": self.lost, "doubled": self.doubled}
         return ends | found | {name: len(what) for name, what in wrong.items()}
 
     @property
-    def wrong(self) -> tuple[str, ...]:
+    def wrong(self):
         return (*self.unsettled, *self.leaked, *self.lost, *self.doubled)
 
 
-def audit(
-    database_url: str,
-    evidence: Path,
-    *,
-    expected: Sequence[tuple[str, str]],
-    left: Sequence[str] = (),
-    newest: bool = False,
-) -> Books:
+def audit(database_url, evidence, *, expected, left=(), newest=False):
     """The books of all matrices of a database, or of the newest. `expected`: step and direction of
     every row that one run of a cell has; `left`: what is still there of what was rented."""
     engine = sa.create_engine(
@@ -69,7 +60,7 @@ def audit(
     ]
     lost = [f"run {run['run_id']} is {run['state']}" for run in runs if run["state"] not in _OVER]
     doubled, counted = [], 0
-    by_trial: dict[str, list[Any]] = {}
+    by_trial = {}
     for run in runs:
         by_trial.setdefault(run["trial_id"], []).append(run)
         if run["state"] == "done" and run["trial_id"] not in newest:
@@ -99,7 +90,7 @@ def audit(
     )
 
 
-def in_directories(*bases: Path) -> list[str]:
+def in_directories(*bases):
     found = [str(p) for base in bases for p in (*base.glob("resources/*"), *base.glob("*/lease*"))]
     listed = subprocess.run(
         ["losetup", "-l", "-n", "-O", "BACK-FILE"], capture_output=True, text=True, check=True
@@ -110,7 +101,7 @@ def in_directories(*bases: Path) -> list[str]:
 
 
 class _Tables:
-    def __init__(self, connection: sa.Connection, *, newest: bool) -> None:
+    def __init__(self, connection, *, newest):
         campaign = sa.select(sa.func.max(_MATRIX.c.campaign_id)).scalar_subquery()
         cells, runs = sa.select(_CELL), sa.select(_RUN)
         if newest:
@@ -119,7 +110,7 @@ class _Tables:
         self.cells = _all(connection, cells)
         self.runs = _all(connection, runs)
         mine = {run["run_id"] for run in self.runs}
-        self.rows: dict[str, Counter[tuple[str, str]]] = {}
+        self.rows = {}
         for row in _all(connection, sa.select(_ROW).where(_ROW.c.scope == "step")):
             if row["run_id"] in mine:
                 counted = self.rows.setdefault(row["run_id"], Counter())
@@ -130,7 +121,7 @@ class _Tables:
         ]
 
 
-def _table(name: str, *columns: str) -> sa.TableClause:
+def _table(name, *columns):
     return sa.table(f"diskbench_{name}", *map(sa.column, columns))
 
 
@@ -145,11 +136,11 @@ _ROW = _table("measurement", "run_id", "scope", "step", "direction")
 _LEASE = _table("lease", "lease_id", "state", "error")
 
 
-def _all(connection: sa.Connection, query: sa.Select[Any]) -> list[Any]:
+def _all(connection, query):
     return list(connection.execute(query).mappings())
 
 
-def _lost_evidence(evidence: Path, run_id: str, steps: int) -> list[str]:
+def _lost_evidence(evidence, run_id, steps):
     """The plan first, every step closed, the manifest last."""
     place = evidence / "runs" / run_id
     missing = [name for name in ("plan.json", "manifest.json") if not (place / name).is_file()]
@@ -159,12 +150,12 @@ def _lost_evidence(evidence: Path, run_id: str, steps: int) -> list[str]:
     return [f"run {run_id} has evidence of {closed} steps, not {steps}"] * (closed != steps)
 
 
-def _on_this_machine(trials: Sequence[str] | dict[str, Any]) -> list[str]:
+def _on_this_machine(trials):
     """A trial's files on a host are named after it; the fake cloud's machine is this one."""
     return [str(path) for name in trials for path in Path("/var/tmp").glob(f"diskbench-{name}*")]
 
 
-def main() -> int:
+def main():
     """Print the counts of the newest matrix and what is wrong; ends with 1 if anything is. `python
     -m tests.rigs.books DATABASE_URL EVIDENCE_DIRECTORY STEP/DIRECTION…`"""
     parser = argparse.ArgumentParser(description=__doc__)

@@ -2,15 +2,13 @@
 
 import sqlite3
 import tempfile
-from collections.abc import Iterator
 from contextlib import closing, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 import yaml
 from tests.rigs import dying
-from tests.rigs.books import Books, audit, in_directories
+from tests.rigs.books import audit, in_directories
 from tests.rigs.cli import WRITE_THEN_READ, Cli, a_user
 
 from diskbench.providers.fake.cloud import VARIABLE as FAKE_DIR
@@ -19,7 +17,7 @@ from diskbench.providers.lab.places import VARIABLE as LAB_DIR
 PROFILE = WRITE_THEN_READ.replace("4m\ndirect=0\nioengine=psync", "1m\nfilename=data\n{how}")
 ROWS = [("write", "write"), ("read", "read")]
 """Step and direction of each row that one run of it has."""
-KINDS: dict[str, tuple[str, dict[str, Any]]] = {
+KINDS = {
     "fake": ("ioengine=null", {"provider": "fake", "disk": "plain", "size": 1}),
     "cloud": ("ioengine=psync\ndirect=1", {}),
     "ssh": ("ioengine=psync", {"provider": "ssh", "replicates": 1, "runs": 2}),
@@ -34,7 +32,7 @@ class Chaos:
     user: Cli
     place: Path
 
-    def matrix(self, kind: str = "fake", *, seconds: int = 1, **more: Any) -> str:
+    def matrix(self, kind="fake", *, seconds=1, **more):
         """The path of a matrix of two cells with one run each, unless `more` says otherwise."""
         how, rented = KINDS[kind]
         profile = self.user.home / f"{kind}{seconds}.fio"
@@ -46,24 +44,24 @@ class Chaos:
         file.write_text(yaml.safe_dump(whole | {"defaults": defaults | more}))
         return str(file)
 
-    def at(self, moment: str) -> Cli:
+    def at(self, moment):
         """The user, whose process meets its end (or a fault) at this moment."""
         env = self.user.extra_env | {dying.MOMENT: moment}
         return Cli(self.user.home, env, (dying.__file__,))
 
-    def killed_at(self, moment: str, *words: str) -> None:
+    def killed_at(self, moment, *words):
         done = self.at(f"kill {moment}").run("matrix", *words)
         assert done.returncode == -9, f"it did not come to {moment!r}:\n{done.stderr}"
 
-    def all_done(self, cells: int = 2, **where: Any) -> None:
+    def all_done(self, cells=2, **where):
         """So many cells are done, and nothing is wrong."""
         books = self.books(**where)
         assert (books.cells, books.done, books.wrong) == (cells, cells, ())
 
-    def cells(self) -> list[Any]:
+    def cells(self):
         return [one["row"] for one in self.user.json("matrix", "status")["cells"]]
 
-    def steps(self) -> list[str]:
+    def steps(self):
         database = self.user.home / ".local/share/diskbench/diskbench.db"
         asked = "SELECT step FROM diskbench_progress WHERE tick IS NOT NULL"
         try:
@@ -72,7 +70,7 @@ class Chaos:
         except sqlite3.OperationalError:  # it is not made yet
             return []
 
-    def books(self, *, evidence: Path | None = None, database_url: str = "") -> Books:
+    def books(self, *, evidence=None, database_url=""):
         """What became of the matrix; its runs have the rows of WRITE_THEN_READ."""
         share = self.user.home / ".local/share/diskbench"
         return audit(
@@ -84,7 +82,7 @@ class Chaos:
 
 
 @contextmanager
-def a_chaos(directory: Path) -> Iterator[Chaos]:
+def a_chaos(directory):
     """A user in a home below `directory`; at the end of the block nothing may be rented."""
     user = a_user(directory)
     # On a disk, for direct I/O; where /tmp is a tmpfs, the home may be none.

@@ -13,15 +13,9 @@ import tempfile
 from contextlib import chdir, contextmanager, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
 from unittest.mock import patch
 
 from tests.rigs.forked import KNOWN, Forked
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping
-
-    from click.testing import Result
 
 WRITE_THEN_READ = """[global]
 size=4m
@@ -44,7 +38,7 @@ _started: list[subprocess.Popen[str]] = []
 
 
 @contextmanager
-def all_ended() -> Iterator[None]:
+def all_ended():
     """What is started inside and still runs at the end is killed: no later test is blamed."""
     before = len(_started)
     try:
@@ -68,9 +62,7 @@ MEASURES = frozenset({"run", "resume", "worker"})
 
 
 @contextmanager
-def in_process(
-    env: Mapping[str, str], directory: Path
-) -> Iterator[tuple[Callable[[], str], Callable[[], str]]]:
+def in_process(env, directory):
     """Environment, directory, streams and logging of a process of its own; what was written."""
     root, own = logging.getLogger(), logging.getLogger("diskbench")
     handlers, levels = root.handlers[:], (root.level, own.level)
@@ -108,15 +100,15 @@ class Cli:
     """What Python runs."""
 
     @property
-    def env(self) -> dict[str, str]:
+    def env(self):
         kept = {k: v for k, v in os.environ.items() if not k.startswith(("DISKBENCH_", "XDG_"))}
         return kept | {"HOME": str(self.home), "COLUMNS": "100"} | self.extra_env
 
     @property
-    def command(self) -> list[str]:
+    def command(self):
         return [sys.executable, *self.program]
 
-    def start(self, *args: str, executed: bool = False, **popen: Any) -> subprocess.Popen[str]:
+    def start(self, *args, executed=False, **popen):
         """`diskbench ARGS` in a process of its own, forked (tests/rigs/forked.py) where it can be
         and need not be `executed`."""
         pipe, own = subprocess.PIPE, {"env": self.env, "cwd": self.home, "start_new_session": True}
@@ -132,7 +124,7 @@ class Cli:
         _started.append(process)
         return process
 
-    def run(self, *args: str, timeout_s: float = 240) -> subprocess.CompletedProcess[str]:
+    def run(self, *args, timeout_s=240):
         process = self.start(*args)
         try:
             out, err = process.communicate(timeout=timeout_s)
@@ -142,25 +134,25 @@ class Cli:
             raise
         return subprocess.CompletedProcess(process.args, process.returncode, out, err)
 
-    def done(self, *args: str, timeout_s: float = 240) -> subprocess.CompletedProcess[str]:
+    def done(self, *args, timeout_s=240):
         """`run`, which must end with 0."""
         ended = self.run(*args, timeout_s=timeout_s)
         assert ended.returncode == 0, ended.stderr
         return ended
 
-    def called(self, *args: str) -> subprocess.CompletedProcess[str]:
+    def called(self, *args):
         """`call`, which must end with 0."""
         ended = self.call(*args)
         assert ended.returncode == 0, ended.stderr
         return ended
 
-    def call(self, *args: str) -> subprocess.CompletedProcess[str]:
+    def call(self, *args):
         """Run `diskbench ARGS` to its end in this process: a tenth of the time that `run` takes.
         For commands that look, write down or refuse. What measures, waits or is to be killed gets a
         process of its own (`run`, `start`)."""
         return self.run(*args) if MEASURES.intersection(args) else self.call_refused(*args)
 
-    def call_refused(self, *args: str) -> subprocess.CompletedProcess[str]:
+    def call_refused(self, *args):
         """Like `call`, also for a command that would measure: it must be refused before."""
         assert self.program == Cli.program, "a program of one's own needs a process of its own"
         with in_process(self.env, self.home) as (out, err):
@@ -170,19 +162,19 @@ class Cli:
             code = main(list(args))
         return subprocess.CompletedProcess([*self.command, *args], code, out(), err())
 
-    def refused(self, *args: str, code: int = 2) -> subprocess.CompletedProcess[str]:
+    def refused(self, *args, code=2):
         """`call_refused`, which must end with `code`, and with words."""
         ended = self.call_refused(*args)
         assert (ended.returncode, "Traceback" in ended.stderr) == (code, False), ended.stderr
         return ended
 
-    def job(self, text: str = WRITE_THEN_READ, name: str = "mine.fio", *, seconds: int = 1) -> str:
+    def job(self, text=WRITE_THEN_READ, name="mine.fio", *, seconds=1):
         """The path of a job file in the home; its `{seconds}` are filled in."""
         path = self.home / name
         path.write_text(text.replace("{seconds}", str(seconds)))
         return str(path)
 
-    def json(self, *args: str) -> Any:
+    def json(self, *args):
         """The JSON document that `diskbench ARGS --output json` prints; it must end with 0."""
         looks = (
             args[0] in LOOKS and self.program == Cli.program and "PYTHONPATH" not in self.extra_env
@@ -192,7 +184,7 @@ class Cli:
         return json.loads(done.stdout)
 
 
-def invoked(*args: str, env: Mapping[str, str] | None = None, fails: bool = False) -> Result:
+def invoked(*args, env=None, fails=False):
     """What typer's runner says of a command; what it raises is raised, unless it `fails`."""
     # Not at the top: a test that copies conftest.py runs where there is no diskbench.
     from typer.testing import CliRunner
@@ -207,25 +199,25 @@ def invoked(*args: str, env: Mapping[str, str] | None = None, fails: bool = Fals
     return done
 
 
-def printed(*args: str, code: int = 0) -> str:
+def printed(*args, code=0):
     """What a command prints on stdout, in this process; it ends with `code`."""
     done = invoked(*args)
     assert done.exit_code == code, done.output
     return done.stdout
 
 
-def a_user(tmp_path: Path, **env: str) -> Cli:
+def a_user(tmp_path, **env):
     home = tmp_path / "home"
     home.mkdir()
     return Cli(home, env)
 
 
-def merged_rows(run: Any) -> list[Any]:
+def merged_rows(run):
     """The step rows of a run in a results document, in the order of the steps."""
     return [m for step in run["steps"] for m in step["measurements"] if m["scope"] == "step"]
 
 
-def over_ssh(user: Cli, config: str) -> Cli:
+def over_ssh(user, config):
     """The same user, who reaches the hosts of an SSH configuration."""
     file = user.home / "ssh_config"
     file.write_text(config)

@@ -9,7 +9,6 @@ import contextlib
 import os
 import signal
 import subprocess
-from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -29,7 +28,7 @@ class Counts:
     commands: int
     connections: int
 
-    def since(self, before: Counts) -> Counts:
+    def since(self, before):
         return Counts(
             # Counting starts one itself.
             self.processes - before.processes - 1,
@@ -43,12 +42,12 @@ class CountedHost:
     server: Sshd
 
     @property
-    def first(self) -> int:
+    def first(self):
         """The first process of the namespace, sshd, by its number outside."""
         around = self.server.pid
         return int(Path(f"/proc/{around}/task/{around}/children").read_text().split()[0])
 
-    def counts(self) -> Counts:
+    def counts(self):
         loadavg = subprocess.check_output(
             ["nsenter", "--target", str(self.first), "--pid", "cat", "/proc/loadavg"], text=True
         )
@@ -61,7 +60,7 @@ class CountedHost:
 
 
 @contextlib.contextmanager
-def counted_host(directory: Path) -> Iterator[CountedHost]:
+def counted_host(directory):
     """`running_sshd` in a PID namespace of its own, until the block ends."""
     with running_sshd(directory, around=_AROUND) as server:
         host = CountedHost(server)

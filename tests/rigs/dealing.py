@@ -3,13 +3,7 @@
 Half of the workers begin with what waits for servers, disks and fio, the longest first, the others
 with what computes: so the cores are busy, and none is left alone with a test of a minute."""
 
-from __future__ import annotations
-
 from collections import Counter
-from typing import TYPE_CHECKING
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
 
 TOGETHER = (
     "tests/qemu/",
@@ -48,7 +42,7 @@ LONG = (
 """What takes 15 s and more, or is made of tests that do: begun first, in this order."""
 
 
-def unit_of(test_id: str) -> str:
+def unit_of(test_id):
     """What one process runs in a row: some rooms, files of others, else the test alone."""
     together = next((place for place in TOGETHER if test_id.startswith(place)), None)
     if together is not None:
@@ -56,10 +50,10 @@ def unit_of(test_id: str) -> str:
     return test_id.partition("::")[0] if test_id.startswith(BY_FILE) else test_id
 
 
-def in_order(test_ids: Sequence[str]) -> list[str]:
+def in_order(test_ids):
     sizes = Counter(unit_of(test_id) for test_id in test_ids)
 
-    def place(test_id: str) -> tuple[int, int, str]:
+    def place(test_id):
         unit = unit_of(test_id)
         for rank, beginning in enumerate(LONG):
             if test_id.startswith(beginning):

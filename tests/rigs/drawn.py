@@ -1,27 +1,25 @@
 """What a drawing is made of: its rows, and the marks of its SVG."""
 
 import re
-from collections.abc import Iterator
 from html import unescape
-from typing import Any
 
 import altair as alt
 
 _MARK = re.compile(r"<(?:path|rect|line|circle|text)[^>]* aria-label=\"([^\"]*)\"")
 
 
-def checked(figure, *, log=None) -> dict[str, Any]:
+def checked(figure, *, log=None):
     """A figure's drawing, which Vega-Lite's schema allows: an unknown word draws nothing."""
-    drawing: dict[str, Any] = figure.on(log=log)
+    drawing = figure.on(log=log)
     alt.Chart.from_dict(_without_rows(drawing), validate=True)
     return drawing
 
 
-def rows_in(figure, *, log=None) -> list[dict[str, Any]]:
+def rows_in(figure, *, log=None):
     return list(_rows(checked(figure, log=log)))
 
 
-def _without_rows(node: Any) -> Any:
+def _without_rows(node):
     """The drawing without its rows: a schema takes long with thousands of them."""
     if isinstance(node, list):
         return [_without_rows(one) for one in node]
@@ -30,7 +28,7 @@ def _without_rows(node: Any) -> Any:
     return {k: {"values": []} if k == "data" else _without_rows(v) for k, v in node.items()}
 
 
-def _rows(node: Any) -> Iterator[dict[str, Any]]:
+def _rows(node):
     if isinstance(node, list):
         for one in node:
             yield from _rows(one)
@@ -39,5 +37,5 @@ def _rows(node: Any) -> Iterator[dict[str, Any]]:
             yield from value["values"] if key == "data" and "values" in value else _rows(value)
 
 
-def marks_in(svg: str) -> list[str]:
+def marks_in(svg):
     return [unescape(words) for words in _MARK.findall(svg)]

@@ -13,18 +13,13 @@ import itertools
 import os
 import signal
 import sys
-from typing import TYPE_CHECKING, Any
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-    from types import ModuleType
 
 MOMENT = "DISKBENCH_TEST_MOMENT"
 BUSY_S = "DISKBENCH_TEST_BUSY_S"
 """Seconds that SQLite waits for a lock, in place of its half minute."""
 
 
-def _happen(deed: str) -> None:
+def _happen(deed):
     if deed == "kill":
         os.kill(os.getpid(), signal.SIGKILL)
         signal.pause()  # until the signal comes
@@ -40,30 +35,30 @@ def _happen(deed: str) -> None:
     raise StoreUnavailable("the database does not answer, as was asked for")
 
 
-def holders(function: Any, name: str) -> Iterator[ModuleType]:
+def holders(function, name):
     """The modules of diskbench in which `name` is this very function: each importer holds one."""
     for module_name, module in tuple(sys.modules.items()):
         if module_name.split(".")[0] == "diskbench" and vars(module).get(name) is function:
             yield module
 
 
-def replace_everywhere(monkeypatch: Any, module: ModuleType, name: str, new: Any) -> None:
+def replace_everywhere(monkeypatch, module, name, new):
     """Replace `module.name`, in every module that imported it, until the test ends."""
     for holder in holders(getattr(module, name), name):
         monkeypatch.setattr(holder, name, new)
 
 
-def _install(deed: str, when: str, place: str, at: int) -> None:
+def _install(deed, when, place, at):
     module, _, names = place.partition(":")
     *owners, name = names.split(".")
-    owner: Any = importlib.import_module(module if module == "pathlib" else f"diskbench.{module}")
+    owner = importlib.import_module(module if module == "pathlib" else f"diskbench.{module}")
     for one in owners:
         owner = getattr(owner, one)
     work = getattr(owner, name)
     count = itertools.count(1)
 
     @functools.wraps(work)
-    def worked(*args: Any, **kwargs: Any) -> Any:
+    def worked(*args, **kwargs):
         now = next(count) == at
         if now and when == "before":
             _happen(deed)

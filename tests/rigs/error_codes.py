@@ -1,21 +1,20 @@
 """What becomes of a cloud's published error codes, as one table of text (tests/golden)."""
 
 import re
-from collections.abc import Iterable
 
 from tests.rigs.golden import PLACE
 
-from diskbench.errors import DiskbenchError, NoCapacity, Unanswered
+from diskbench.errors import NoCapacity, Unanswered
 
 _HEAD = re.compile(r"(?m)^(\S.*): \w+, (?:next|no other) zone, ")
 
 
-def published(name: str) -> list[str]:
+def published(name):
     """The codes in a table of tests/golden; a new one is written there, then `--update-golden`."""
     return _HEAD.findall((PLACE / name).read_text("utf-8"))
 
 
-def table(rows: Iterable[tuple[str, DiskbenchError]]) -> str:
+def table(rows):
     """A block for each code: whether another zone is tried, whether the call is repeated, the exit
     code, and what the user sees."""
     blocks = []

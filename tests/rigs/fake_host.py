@@ -4,13 +4,12 @@ For tests, and for trying what diskbench does when a network fails. Commands rea
 output is lost, cut or damaged by the faults, one fault for each call, in order."""
 
 from collections import deque
-from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Literal
 
 from diskbench.errors import ConnectionLost, HostUnavailable
 from diskbench.hosts.local import LocalHost
-from diskbench.ports import ByteSink, Completed
+from diskbench.ports import Completed
 
 
 @dataclass(frozen=True)
@@ -24,7 +23,7 @@ class Fault:
 
 
 class FakeHost:
-    def __init__(self, name: str = "fake", faults: Iterable[Fault] = ()) -> None:
+    def __init__(self, name="fake", faults=()):
         self.name = name
         self.faults = deque(faults)
         self.calls: list[str] = []
@@ -32,7 +31,7 @@ class FakeHost:
         self._reached = False
         self._connected = False
 
-    def connect(self) -> None:
+    def connect(self):
         """See ports.Host.connect; takes a fault from the list only if it is `refuse`."""
         if self._connected:
             return
@@ -43,12 +42,10 @@ class FakeHost:
             raise HostUnavailable(f"cannot connect to {self.name}: refused", advice="it is fake")
         self._reached = self._connected = True
 
-    def close(self) -> None:
+    def close(self):
         self._connected = False
 
-    def run(
-        self, script: str, *, stdin: bytes = b"", timeout_s: float = 60.0, root: bool = False
-    ) -> Completed:
+    def run(self, script, *, stdin=b"", timeout_s=60.0, root=False):
         fault = self._begin(script)
         try:
             done = self._here.run(script, stdin=stdin, timeout_s=timeout_s, root=root)
@@ -58,7 +55,7 @@ class FakeHost:
             return done
         return Completed(done.exit, b"".join(self._faulty([done.stdout], fault)), done.stderr)
 
-    def stream(self, script: str, **how: Any) -> Iterator[bytes]:
+    def stream(self, script, **how):
         fault = self._begin(script)
         lines = self._here.stream(script, **how)
         passed = 0
@@ -70,9 +67,7 @@ class FakeHost:
         if fault is not None and fault.kind == "cut":
             raise self._lost("cut")
 
-    def fetch(
-        self, script: str, sink: ByteSink, *, timeout_s: float = 60.0, root: bool = False
-    ) -> int:
+    def fetch(self, script, sink, *, timeout_s=60.0, root=False):
         fault = self._begin(script)
         if fault is None:
             return self._here.fetch(script, sink, timeout_s=timeout_s, root=root)
@@ -82,12 +77,12 @@ class FakeHost:
             sink.write(chunk)
         return status
 
-    def _begin(self, script: str) -> Fault | None:
+    def _begin(self, script):
         self.connect()
         self.calls.append(script)
         return self.faults.popleft() if self.faults else None
 
-    def _faulty(self, chunks: list[bytes], fault: Fault) -> Iterator[bytes]:
+    def _faulty(self, chunks, fault):
         data = b"".join(chunks)
         if fault.kind == "damage" and data:
             at = min(fault.after_bytes, len(data) - 1)
@@ -98,15 +93,15 @@ class FakeHost:
         else:
             yield data
 
-    def _lost(self, why: str) -> ConnectionLost:
+    def _lost(self, why):
         self._connected = False
         return ConnectionLost(f"the connection to {self.name} broke: {why}")
 
 
 class _Chunks:
-    def __init__(self, into: list[bytes]) -> None:
+    def __init__(self, into):
         self._into = into
 
-    def write(self, data: bytes, /) -> object:
+    def write(self, data, /):
         self._into.append(data)
         return len(data)

@@ -2,14 +2,13 @@
 head and without, JSON with options and without, terse lines."""
 
 import json
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import partial
-from typing import Any, Final
 
 from diskbench.fio.histogram import PLAT_BITS
 
-_UNITS: Final = ("", "k", "M", "G", "T", "P")
+_UNITS = ("", "k", "M", "G", "T", "P")
 
 
 @dataclass(frozen=True)
@@ -33,21 +32,21 @@ class Told:
     more: int = 0
 
     @property
-    def directions(self) -> tuple[str, ...]:
+    def directions(self):
         """The directions of its pattern."""
         kind = self.rw.removeprefix("rand")
         return ("read", "write") if kind in ("rw", "readwrite") else (kind,)
 
     @property
-    def ios(self) -> int:
+    def ios(self):
         return round(self.iops * self.seconds)
 
     @property
-    def bytes(self) -> int:
+    def bytes(self):
         return (self.ios + self.more) * self.block
 
     @property
-    def mean_ns(self) -> float:
+    def mean_ns(self):
         if self.mean_us is not None:
             return self.mean_us * 1000
         return self.depth * self.jobs / self.iops / len(self.directions) * 1e9
@@ -68,9 +67,7 @@ class Disk:
     of: tuple[str, ...] = ()
 
 
-def text(
-    jobs: Sequence[Told], disks: Sequence[Disk] = (), *, head: bool = True, version: str = "3.33"
-) -> str:
+def text(jobs, disks=(), *, head=True, version="3.33"):
     lines = [*(_head(jobs, version) if head else ()), ""]
     for job in jobs:
         lines += _results(job)
@@ -83,8 +80,8 @@ def text(
 without_head = partial(text, head=False)
 
 
-def as_json(jobs: Sequence[Told], disks: Sequence[Disk] = (), *, options: bool = True) -> str:
-    root: dict[str, Any] = {
+def as_json(jobs, disks=(), *, options=True):
+    root = {
         "fio version": "fio-3.36", "timestamp_ms": 1_790_000_000_000 + 61_000 * jobs[0].pid,
         "jobs": [_entry(job, options=options) for job in jobs],
     }  # fmt: skip
@@ -93,7 +90,7 @@ def as_json(jobs: Sequence[Told], disks: Sequence[Disk] = (), *, options: bool =
     return json.dumps(root)
 
 
-def terse(jobs: Sequence[Told], disks: Sequence[Disk] = ()) -> str:
+def terse(jobs, disks=()):
     counted = "".join(
         f";{d.name};{d.reads};{d.writes};{d.read_merges};{d.write_merges};0;0;0;{d.util:.2f}%"
         for d in disks
@@ -101,7 +98,7 @@ def terse(jobs: Sequence[Told], disks: Sequence[Disk] = ()) -> str:
     return "".join(_terse_line(job) + counted + "\n" for job in jobs)
 
 
-FORMS: Final[Mapping[str, Callable[[Sequence[Told], Sequence[Disk]], str]]] = {
+FORMS = {
     "text": text,
     "text without head": without_head,
     "json": as_json,
@@ -110,7 +107,7 @@ FORMS: Final[Mapping[str, Callable[[Sequence[Told], Sequence[Disk]], str]]] = {
 }
 
 
-def _head(jobs: Sequence[Told], version: str) -> list[str]:
+def _head(jobs, version):
     lines = []
     for job in jobs:
         size = _number(job.block, 1024)
@@ -122,7 +119,7 @@ def _head(jobs: Sequence[Told], version: str) -> list[str]:
     return [*lines, f"fio-{version}", f"Starting {sum(job.jobs for job in jobs)} processes"]
 
 
-def _results(job: Told) -> list[str]:
+def _results(job):
     ids = f"groupid={job.group}, jobs={job.jobs}"
     lines = [f"{job.name}: ({ids}): err= 0: pid={job.pid}: Mon Jan  5 10:00:00 2026"]
     rate = job.bytes / job.seconds
@@ -142,7 +139,7 @@ def _results(job: Told) -> list[str]:
     ]
 
 
-def _disk_line(disk: Disk) -> str:
+def _disk_line(disk):
     sectors = ""
     if disk.read_bytes is not None and disk.write_bytes is not None:
         sectors = f", sectors={disk.read_bytes // 512}/{disk.write_bytes // 512}"
@@ -156,7 +153,7 @@ def _disk_line(disk: Disk) -> str:
     return f"    {disk.name}: {counts}, {below}, aggrutil={disk.util:.2f}%"
 
 
-def _entry(job: Told, *, options: bool) -> dict[str, Any]:
+def _entry(job, *, options):
     latency = {
         "min": round(job.mean_ns / 2), "max": round(job.mean_ns * 4), "mean": job.mean_ns,
         "stddev": job.mean_ns / 9, "N": job.ios,
@@ -179,7 +176,7 @@ def _entry(job: Told, *, options: bool) -> dict[str, Any]:
     return entry
 
 
-def _use(disk: Disk) -> dict[str, Any]:
+def _use(disk):
     use = {
         "name": disk.name, "read_ios": disk.reads, "write_ios": disk.writes,
         "read_merges": disk.read_merges, "write_merges": disk.write_merges, "read_ticks": 1,
@@ -198,8 +195,8 @@ def _use(disk: Disk) -> dict[str, Any]:
     return use
 
 
-def _terse_line(job: Told) -> str:
-    def fields(way: str) -> list[str]:
+def _terse_line(job):
+    def fields(way):
         if way not in job.directions:
             times = ["0", "0", "0.000000", "0.000000"]
             rates = ["0", "0", "0.000000%", "0.000000", "0.000000"]
@@ -220,7 +217,7 @@ def _terse_line(job: Told) -> str:
     return ";".join([*start, *fields("read"), *fields("write"), *cpu, *shares])
 
 
-def _number(value: float, base: int) -> str:
+def _number(value, base):
     """A figure as fio prints it: four digits and a unit (lib/num2str.c)."""
     power = 0
     while round(value) >= 10_000 and power < len(_UNITS) - 1:
@@ -233,7 +230,7 @@ def _number(value: float, base: int) -> str:
     return f"{value:.0f}{unit}{infix}"
 
 
-def bucket_index(value_ns: int) -> int:
+def bucket_index(value_ns):
     """The number of the bucket that fio counts a latency in (stat.c, plat_val_to_idx)."""
     error_bits = max(value_ns.bit_length() - 1 - PLAT_BITS, 0)
     if error_bits == 0:

@@ -20,7 +20,6 @@ import threading
 import time
 from functools import cache
 from importlib import import_module
-from typing import Any
 
 KNOWN = frozenset({"stdin", "stdout", "stderr", "text", "env", "cwd", "start_new_session"})
 """Arguments of Popen that a forked process obeys."""
@@ -33,7 +32,7 @@ _servers: list[subprocess.Popen[bytes]] = []
 class Forked(subprocess.Popen[str]):
     """`diskbench ARGS` in a process that is forked, not executed; `args` are ARGS."""
 
-    def _execute_child(self, args: Any, *how: Any) -> None:
+    def _execute_child(self, args, *how):
         """What Popen's constructor calls for fork and exec, in Python 3.11 to 3.13."""
         cwd, env, pipes = how[4], how[5], how[9:15]
         asked = json.dumps({"argv": args, "cwd": str(cwd), "env": env}).encode()
@@ -51,12 +50,12 @@ class Forked(subprocess.Popen[str]):
         self._close_pipe_fds(*pipes)  # type: ignore[attr-defined]
 
 
-def _subreaper(whether: int) -> None:
+def _subreaper(whether):
     ctypes.CDLL(None).prctl(PR_SET_CHILD_SUBREAPER, whether, 0, 0, 0)
 
 
 @cache
-def _server() -> socket.socket:
+def _server():
     """The connection to this process's server, which is started with the first."""
     ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
     with theirs:
@@ -67,7 +66,7 @@ def _server() -> socket.socket:
     return ours
 
 
-def serve(asked: socket.socket) -> dict[str, Any]:
+def serve(asked):
     """Fork a process for each request. Returns in each forked process, with its request."""
     while True:
         words, streams, *_ = socket.recv_fds(asked, 1 << 20, 3)
@@ -88,7 +87,7 @@ def serve(asked: socket.socket) -> dict[str, Any]:
             os.close(descriptor)
 
 
-def become(request: dict[str, Any]) -> None:
+def become(request):
     """Make this process what the request says."""
     os.setsid()
     os.chdir(request["cwd"])

@@ -1,6 +1,6 @@
 """Trials of GoBonnieGo on a gp2 of AWS, as a store keeps them, without a machine."""
 
-from tests.rigs.began import begin_run
+from tests.rigs.measured import begin_run
 from tests.rigs.plans import make_plan, make_step, save_plan
 from tests.rigs.runs import a_result, a_row
 

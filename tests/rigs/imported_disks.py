@@ -3,8 +3,6 @@
 import datetime as dt
 import json
 from dataclasses import dataclass
-from pathlib import Path
-from typing import Any
 
 from tests.rigs.synthetic import Noise, bucket, flat
 
@@ -24,7 +22,7 @@ class Job:
     direct: bool = True
     size: str = "16g"
 
-    def document(self, group: int) -> dict[str, Any]:
+    def document(self, group):
         ios = round(self.iops * self.seconds)
         mean_ns = self.depth / self.iops * 1e9
         quantiles = {"50.000000": mean_ns, "99.000000": 2 * mean_ns, "99.900000": 3 * mean_ns}
@@ -39,25 +37,23 @@ class Job:
         return entry | {"job options": options, way: stats}
 
 
-def fio_file(folder: Path, *jobs: Job) -> list[str]:
+def fio_file(folder, *jobs):
     document = {"fio version": "fio-3.33", "timestamp_ms": 1_700_000_000_000, "global options": {}}
     document["jobs"] = [job.document(group) for group, job in enumerate(jobs)]
     (folder / "fio.json").write_text(json.dumps(document))
     return ["fio.json"]
 
 
-def bucket_logs(
-    folder: Path, credit: float, burst: float, baseline: float, seconds: int, *, kib: float = 4
-) -> list[str]:
+def bucket_logs(folder, credit, burst, baseline, seconds, *, kib=4):
     """fio's logs of each second on a disk with a token bucket, blocks of `kib` KiB."""
     return _logs(folder, bucket(credit, burst, baseline, seconds, QUIET, seed=1), kib)
 
 
-def flat_logs(folder: Path, iops: float, seconds: int, *, kib: float = 4) -> list[str]:
+def flat_logs(folder, iops, seconds, *, kib=4):
     return _logs(folder, flat(iops, seconds, QUIET, seed=1), kib)
 
 
-def _logs(folder: Path, series: Any, kib: float) -> list[str]:
+def _logs(folder, series, kib):
     for kind, factor in (("iops", 1.0), ("bw", kib)):
         rows = (
             f"{second * 1000}, {round(value * factor)}, 0, 0, 0, 0\n"
@@ -67,7 +63,7 @@ def _logs(folder: Path, series: Any, kib: float) -> list[str]:
     return ["disk_iops.1.log", "disk_bw.1.log"]
 
 
-def gobonniego_file(folder: Path, *, fell_in: int = 34) -> list[str]:
+def gobonniego_file(folder, *, fell_in=34):
     """GoBonnieGo's JSON of 40 runs on a 20 GiB gp2 whose credit is gone in run `fell_in`."""
     at = dt.datetime(2018, 2, 14, tzinfo=dt.UTC)
     results = []

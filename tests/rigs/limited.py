@@ -1,15 +1,15 @@
-"""A command that may take only so much memory and time, whatever its input makes it do."""
+"""A command that may take only so much memory and time, whatever its input makes it do; and the
+most memory that a piece of Python takes."""
 
 import json
 import os
 import resource
 import subprocess
 import sys
-from collections.abc import Iterable
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 
-from tests.rigs.cli import Cli, in_process
+from tests.rigs.cli import in_process
 
 ROOT = Path(__file__).parents[2]
 
@@ -19,7 +19,7 @@ CPU_S = 60
 """Processor time, which a busy machine does not change."""
 
 
-def limits() -> None:
+def limits():
     """For Popen's `preexec_fn`."""
     resource.setrlimit(resource.RLIMIT_AS, (MEMORY_BYTES, MEMORY_BYTES))
     resource.setrlimit(resource.RLIMIT_CPU, (CPU_S, CPU_S))
@@ -28,7 +28,7 @@ def limits() -> None:
 Ended = subprocess.CompletedProcess[str]
 
 
-def limited(user: Cli, lines: Iterable[tuple[str, ...]]) -> list[Ended]:
+def limited(user, lines):
     """Call command lines one after the other in one process, with these limits for all of them
     together: starting it takes longer than most of them. What came back of each. Raises
     AssertionError with the number of the line that ended it."""
@@ -45,7 +45,7 @@ def limited(user: Cli, lines: Iterable[tuple[str, ...]]) -> list[Ended]:
     return ended
 
 
-def _call_each(lines: list[list[str]]) -> None:
+def _call_each(lines):
     from diskbench.cli.main import main
 
     for line in lines:
@@ -53,6 +53,45 @@ def _call_each(lines: list[list[str]]) -> None:
             code = main(line)
         ended = {"returncode": code, "stdout": out(), "stderr": err()}
         print(json.dumps(ended), flush=True)
+
+
+_REPORT = """
+import sys as _s
+with open("/proc/self/status") as _f:
+    _peak = next(_line.split()[1] for _line in _f if _line.startswith("VmHWM"))
+print("\\npeak", _peak, file=_s.stderr)
+"""
+"""Not ru_maxrss, which counts what the process that started it held."""
+
+
+@dataclass(frozen=True)
+class Measured:
+    """How a piece of Python ended, and the most memory that it held, in MiB."""
+
+    exit: int
+    out: str
+    err: str
+    peak_mib: float
+
+
+def run_python(code: str, *, env: dict[str, str] | None = None) -> Measured:
+    """Run `code` to its end; beyond 3,000 MiB it gets a MemoryError, and the machine stays."""
+    limited = f"import resource; resource.setrlimit(resource.RLIMIT_AS, ({3000 * 2**20},) * 2)\n"
+    words = [sys.executable, "-c", limited + code + _REPORT]
+    done = subprocess.run(words, capture_output=True, text=True, timeout=100, env=env, check=False)
+    peaks = [line.split()[1] for line in done.stderr.splitlines() if line.startswith("peak ")]
+    peak = int(peaks[-1]) / 1024 if peaks else float("inf")
+    return Measured(done.returncode, done.stdout, done.stderr, peak)
+
+
+def run_diskbench(*args: str, env: dict[str, str]) -> Measured:
+    """Run `diskbench ARGS` in the same way; `out` ends with its exit status: `exit 2`."""
+    code = (
+        f"import runpy, sys\nsys.argv = ['diskbench', *{args!r}]\n"
+        "try:\n    runpy.run_module('diskbench', run_name='__main__')\n"
+        "except SystemExit as end:\n    print('exit', end.code or 0)\n"
+    )
+    return run_python(code, env=env)
 
 
 if __name__ == "__main__":

@@ -3,7 +3,6 @@
 import shlex
 import subprocess
 import sys
-from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
@@ -29,16 +28,16 @@ class Loop:
     image: Path
 
     @property
-    def identity(self) -> str:
+    def identity(self):
         return f"{self.image}:{self.image.stat().st_ino}"
 
     @property
-    def name(self) -> str:
+    def name(self):
         return Path(self.path).name
 
 
 @contextmanager
-def between(begin: list[str], end: list[str]) -> Iterator[None]:
+def between(begin, end):
     """Run a command, and another one when the block has ended."""
     subprocess.run(begin, check=True)
     try:
@@ -48,7 +47,7 @@ def between(begin: list[str], end: list[str]) -> Iterator[None]:
 
 
 @contextmanager
-def tmpfs(directory: Path, size: str = "50%") -> Iterator[Path]:
+def tmpfs(directory, size="50%"):
     """A filesystem in memory at `directory`, which is made if need be: a disk of its own."""
     directory.mkdir(exist_ok=True)
     mount = ["mount", "-t", "tmpfs", "-o", f"size={size}", "none", str(directory)]
@@ -56,14 +55,14 @@ def tmpfs(directory: Path, size: str = "50%") -> Iterator[Path]:
         yield directory
 
 
-def empty_image(path: Path, mib: int = 32) -> Path:
+def empty_image(path, mib=32):
     with path.open("wb") as file:
         file.truncate(mib * MIB)
     return path
 
 
 @contextmanager
-def attached(image: Path, *flags: str) -> Iterator[Loop]:
+def attached(image, *flags):
     """A loop device on `image` for as long as this lasts, whatever is done to it meanwhile."""
     argv = ["losetup", "-f", "--show", *flags, str(image)]
     path = subprocess.check_output(argv, text=True).strip()
@@ -74,7 +73,7 @@ def attached(image: Path, *flags: str) -> Iterator[Loop]:
 
 
 @contextmanager
-def filesystem(directory: Path, mib: int) -> Iterator[Path]:
+def filesystem(directory, mib):
     """An ext4 of `mib` MiB on a loop device of its own, mounted at `directory`, which is made."""
     image = empty_image(directory.with_name(f"{directory.name}.img"), mib)
     directory.mkdir()
@@ -83,34 +82,34 @@ def filesystem(directory: Path, mib: int) -> Iterator[Path]:
         yield directory
 
 
-def detach_all(image: Path) -> None:
+def detach_all(image):
     """Detach every loop device on `image`, and no other: numbers may be somebody else's by now."""
     argv = ["losetup", "-n", "-O", "NAME", "-j", str(image)]
     for path in subprocess.check_output(argv, text=True).split():
         subprocess.run(["losetup", "-d", path], check=False, capture_output=True)
 
 
-def fill(file: Path) -> None:
+def fill(file):
     """Write to a file until its filesystem has no room left."""
     with file.open("wb", buffering=0) as sink, suppress(OSError):
         while sink.write(bytes(512)):
             pass
 
 
-def is_empty(image: Path) -> bool:
+def is_empty(image):
     """Whether nothing was ever written to a sparse image."""
     return image.read_bytes().count(0) == image.stat().st_size
 
 
-def set_offset(loop: Loop) -> str:
+def set_offset(loop):
     """A command that moves by 1 MiB where in its file the device begins, while it is in use."""
     return shlex.join([sys.executable, "-c", _SET_OFFSET, loop.path, str(MIB)])
 
 
-def grow(loop: Loop, mib: int) -> str:
+def grow(loop, mib):
     return f"truncate -s {mib}M {shlex.quote(str(loop.image))} && losetup -c {loop.path}"
 
 
-def point_at(loop: Loop, other: Path) -> str:
+def point_at(loop, other):
     """A command that detaches the device and attaches it to another file."""
     return f"losetup -d {loop.path}; losetup {loop.path} {shlex.quote(str(other))}"

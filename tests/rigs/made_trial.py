@@ -1,23 +1,20 @@
 """A trial whose series are made, judged as a stored one is: runs, their steps, rows, seconds and
 times, by a description in plain data (benchmarks/scoreboard_rows/trials.yaml says its form)."""
 
-from collections.abc import Mapping, Sequence
 from dataclasses import fields
 from datetime import UTC, datetime, timedelta
 from typing import Any, cast
 
 import numpy as np
 from tests.books import SHIPPED
-from tests.rigs.synthetic import Floats, Noise, settling, steps
+from tests.rigs.synthetic import Noise, settling, steps
 
 from diskbench.analysis.changes import SHORTEST_STEP_S
 from diskbench.analysis.phases import step_phases
 from diskbench.model.metrics import Exceeded
-from diskbench.model.phase import StepPhases
 from diskbench.model.result import Measurement, StepResult
 from diskbench.model.run import Run
 from diskbench.model.spec import Step
-from diskbench.model.verdict import Verdict
 from diskbench.plan.limit_path import Hint
 from diskbench.results.run_evidence import ReadRun, StepEvidence
 from diskbench.results.verdicts import judge
@@ -27,7 +24,7 @@ _NO_RUN = dict.fromkeys(field.name for field in fields(Run))
 _BEGAN = datetime(2026, 3, 10, tzinfo=UTC)
 
 
-def judged(trial: Mapping[str, Any]) -> tuple[Verdict, ...]:
+def judged(trial):
     hint = Hint(
         as_disk=trial.get("disk"),
         as_machine=trial.get("machine"),
@@ -38,9 +35,7 @@ def judged(trial: Mapping[str, Any]) -> tuple[Verdict, ...]:
     return verdicts
 
 
-def stored(
-    trial: Mapping[str, Any],
-) -> tuple[list[Run], dict[str, list[StepResult]], dict[str, ReadRun]]:
+def stored(trial):
     """The runs of a made trial, and by their ids the results and the evidence of their steps."""
     series = {step["name"]: _series(step, number) for number, step in enumerate(trial["steps"])}
     at, runs = _BEGAN, []
@@ -69,7 +64,7 @@ def stored(
     return runs, results, read
 
 
-def _series(step: Mapping[str, Any], number: int) -> list[Floats]:
+def _series(step, number):
     """The seconds of each run of a step: of `runs` one rate a run, else `levels` of one run."""
     noise = Noise(**{"sd": 0.01, **step.get("noise", {})})
     seed = step.get("seed", 1) + number
@@ -83,12 +78,12 @@ def _series(step: Mapping[str, Any], number: int) -> list[Floats]:
     return [steps(levels, noise, seed=seed)] * step.get("count", 1)
 
 
-def _phases(run_id: str, index: int, step: Mapping[str, Any], values: Floats) -> StepPhases:
+def _phases(run_id, index, step, values):
     found = step_phases(values, values * step["load"]["block_bytes"])
     return found.model_copy(update={"run_id": run_id, "step_index": index, "step": step["name"]})
 
 
-def _job(step: Mapping[str, Any]) -> str:
+def _job(step):
     load = {"depth": 32, "direct": True, "random": True, "read_share": 1.0, **step["load"]}
     share = load["read_share"]
     kind = {1.0: "read", 0.0: "write"}.get(share, "rw")
@@ -100,9 +95,7 @@ def _job(step: Mapping[str, Any]) -> str:
     return "\n".join(["[x]", *lines, ""])
 
 
-def _result(
-    run_id: str, index: int, step: Mapping[str, Any], values: Floats, times: Sequence[datetime]
-) -> StepResult:
+def _result(run_id, index, step, values, times):
     load, mean = step["load"], float(values.mean())
     share = load.get("read_share", 1.0)
     rows = [
@@ -126,7 +119,7 @@ def _result(
     )  # fmt: skip
 
 
-def _run(run_id: str, number: int, at: datetime, trial: Mapping[str, Any]) -> Run:
+def _run(run_id, number, at, trial):
     known: dict[str, Any] = {
         "run_id": run_id, "trial_id": "trial", "campaign_id": "trial", "run_index": number,
         "replicate": 1, "state": "done", "created_at": at.isoformat(), "profile": "made",

@@ -1,11 +1,13 @@
 """A run that was measured: its evidence kept and its rows saved, without a host."""
 
-from tests.rigs.began import begin_run
+import sqlalchemy as sa
 from tests.rigs.plans import save_plan
 
-from diskbench.store import archive
+from diskbench.store import archive, rows
+from diskbench.store.database import transaction
 from diskbench.store.finish import finish_run
 from diskbench.store.parse_step import step_result
+from diskbench.store.schema import run
 from diskbench.store.step_rows import save_step
 
 TIMES = {
@@ -38,3 +40,14 @@ def keep_finished(database, evidence, plan, fio_files):
     for index in range(len(plan.run_ids)):
         measure(database, evidence, plan, index, fio_files)
         finish_run(database, evidence, plan, index, "done", None)
+
+
+def begin_run(database, run_id):
+    """As rows.begin_run, with the date of its plan."""
+    rows.begin_run(database, run_id)
+    with transaction(database) as connection:
+        connection.execute(
+            sa.update(run)
+            .where(run.c.run_id == run_id)
+            .values(started_at=run.c.created_at, measured_at=run.c.created_at)
+        )

@@ -1,23 +1,16 @@
 """Plans as a planner makes them, and the files that a host leaves of their steps."""
 
 import subprocess
-from collections.abc import Mapping
-from pathlib import Path
-from typing import Any
-
-from sqlalchemy.engine import Engine
 
 from diskbench.catalog.books import Books
 from diskbench.fio.profiles import parse_profile
 from diskbench.fio.steps import build_steps
 from diskbench.model.facts import CloudFacts, CpuFacts, DiskFacts, HostFacts
-from diskbench.model.options import RentSpec
 from diskbench.model.spec import Cell, Plan, ProfileFacts, ResolvedTarget, Step, TargetSpec
 from diskbench.plan.cells import cells
 from diskbench.plan.trial import TrialIds
 from diskbench.plan.trial import make_plan as plan_of
 from diskbench.plugins import plugin
-from diskbench.store.leases import Lease
 from diskbench.store.rows import save_plans
 
 JOB = """[global]
@@ -84,9 +77,7 @@ def planned_on(profile, facts, *, parameters=(), rental=None, **target):
     return plan_of(cell, profile, facts, names, Books(), version="0", rental=rental)
 
 
-def call_fio(
-    *words: str, at: Path, told: str | None = None, check: bool = True
-) -> subprocess.CompletedProcess[bytes]:
+def call_fio(*words, at, told=None, check=True):
     """Run fio in a directory, in a session of its own: one whose job does not start within 5 s
     sends SIGTERM to the job's process, and to its whole process group where that is not there yet
     (`kill(td->pid, …)` with 0 in fio's backend.c). On a busy machine that group is all of
@@ -98,7 +89,7 @@ def call_fio(
     )  # fmt: skip
 
 
-def run_fio(directory: Path, step: Step) -> dict[str, bytes]:
+def run_fio(directory, step):
     """What a host leaves of a step: fio's own output, its exit status, its logs."""
     directory.mkdir(parents=True, exist_ok=True)
     (directory / "job.fio").write_text(step.job)
@@ -128,11 +119,11 @@ ctxt 11000
 """
 
 
-def save_plan(database: Engine, plan: Plan, url: str, *, lease: Lease | None = None, owner=None):
+def save_plan(database, plan, url, *, lease=None, owner=None):
     """`save_plans` for one trial."""
     save_plans(database, [plan], url, owner=owner, leases=[lease] if lease else [])
 
 
-def cells_of(fields: Mapping[str, Any], rent: RentSpec | None = None) -> tuple[Cell, ...]:
+def cells_of(fields, rent=None):
     """The cells of fields that name their provider, as those of a matrix."""
     return cells(plugin(fields["provider"]), fields, rent)

@@ -2,7 +2,7 @@
 
 from zlib import crc32
 
-from tests.rigs.began import begin_run
+from tests.rigs.measured import begin_run
 from tests.rigs.plans import make_plan, save_plan
 from tests.rigs.runs import a_result, a_row
 from ulid import ULID

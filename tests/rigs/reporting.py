@@ -7,12 +7,8 @@ from __future__ import annotations
 
 import time
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
 
 import pytest
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
 
 EVERY_S = 60.0
 """How often the progress is printed; our choice."""
@@ -20,15 +16,15 @@ LONGEST = 300
 """Characters of a line about a failure; our choice."""
 
 
-def add_options(parser: pytest.Parser) -> None:
+def add_options(parser):
     parser.addoption("--failures-to", default=None, help="write a line for each failure to FILE")
 
 
-def is_worker(config: pytest.Config) -> bool:
+def is_worker(config):
     return hasattr(config, "workerinput")
 
 
-def failure_line(report: pytest.TestReport | pytest.CollectReport) -> str:
+def failure_line(report):
     """The id of what failed, in which phase, and the last line of its error."""
     crash = getattr(report.longrepr, "reprcrash", None)
     text = crash.message if crash is not None else report.longreprtext
@@ -42,7 +38,7 @@ def failure_line(report: pytest.TestReport | pytest.CollectReport) -> str:
 class Progress:
     """In the process that prints: failures as they come, a line a minute, and the kept list."""
 
-    def __init__(self, config: pytest.Config, now: Callable[[], float] = time.monotonic) -> None:
+    def __init__(self, config, now=time.monotonic):
         self._config = config
         self._now = now
         self._began = self._said = now()
@@ -51,9 +47,7 @@ class Progress:
         self._failures: list[str] = []
 
     @pytest.hookimpl(tryfirst=True)
-    def pytest_report_teststatus(
-        self, report: pytest.TestReport | pytest.CollectReport
-    ) -> tuple[str, str, str] | None:
+    def pytest_report_teststatus(self, report):
         """No letters: a failure gets a line of its own."""
         quiet = self._config.option.verbose < 0 and isinstance(report, pytest.TestReport)
         if not quiet or report.skipped or hasattr(report, "wasxfail"):
@@ -63,14 +57,14 @@ class Progress:
             return ("error", "", "ERROR") if phase else ("failed", "", "FAILED")
         return ("passed", "", "PASSED") if report.when == "call" else ("", "", "")
 
-    def pytest_collection_finish(self, session: pytest.Session) -> None:
+    def pytest_collection_finish(self, session):
         self._total = len(session.items)
 
     @pytest.hookimpl(optionalhook=True)
-    def pytest_xdist_node_collection_finished(self, ids: list[str]) -> None:
+    def pytest_xdist_node_collection_finished(self, ids):
         self._total = len(ids)
 
-    def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
+    def pytest_runtest_logreport(self, report):
         self._ended.add(report.nodeid)
         if report.failed:
             self._keep("failed", failure_line(report))
@@ -81,33 +75,33 @@ class Progress:
                 f"tests, {len(self._failures)} failed; now {report.nodeid}"
             )
 
-    def pytest_collectreport(self, report: pytest.CollectReport) -> None:
+    def pytest_collectreport(self, report):
         if report.failed:
             self._keep("failed", failure_line(report))
 
     @pytest.hookimpl(optionalhook=True)
-    def pytest_testnodedown(self, node: Any, error: object) -> None:
+    def pytest_testnodedown(self, node, error):
         if error:
             self._keep("worker", f"{node.gateway.id} ended: {str(error).strip()[-LONGEST:]}")
 
-    def pytest_keyboard_interrupt(self, excinfo: pytest.ExceptionInfo[BaseException]) -> None:
+    def pytest_keyboard_interrupt(self, excinfo):
         self._keep("stopped", f"!!! {type(excinfo.value).__name__}: {excinfo.value}"[:LONGEST])
 
-    def pytest_internalerror(self, excinfo: pytest.ExceptionInfo[BaseException]) -> None:
+    def pytest_internalerror(self, excinfo):
         self._keep("internal error", f"{excinfo.exconly()}"[-LONGEST:])
 
-    def pytest_unconfigure(self) -> None:
+    def pytest_unconfigure(self):
         place = self._config.getoption("--failures-to")
         if place is not None:
             lines = [line.replace("\n", " ") + "\n" for line in self._failures]
             Path(place).write_text("".join(lines), "utf-8", "backslashreplace")
 
-    def _keep(self, what: str, line: str) -> None:
+    def _keep(self, what, line):
         self._failures.append(f"{what}: {line}")
         if self._config.option.verbose < 0:
             self._print(self._failures[-1])
 
-    def _print(self, line: str) -> None:
+    def _print(self, line):
         terminal = self._config.pluginmanager.get_plugin("terminalreporter")
         if terminal is not None:
             terminal.ensure_newline()

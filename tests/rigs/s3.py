@@ -1,20 +1,14 @@
 """A bucket on an emulator that speaks S3 (moto's server), and the settings that lead to it."""
 
-from __future__ import annotations
-
 import logging
 import secrets
 from contextlib import contextmanager
-from typing import TYPE_CHECKING
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
 
 _REGION = "eu-central-1"
 
 
 @contextmanager
-def s3_bucket() -> Iterator[tuple[str, Mapping[str, str]]]:
+def s3_bucket():
     """The URL of an empty store in a bucket of its own, and the environment that opens it."""
     import boto3  # large, and most test processes need neither
     from moto.server import ThreadedMotoServer

@@ -1,11 +1,8 @@
 """Fixtures of a real sshd, alone and behind a flaky proxy; a conftest imports those it wants."""
 
-from collections.abc import Iterator
-from pathlib import Path
-
 import pytest
-from tests.rigs.flaky_proxy import FlakyProxy, flaky_proxy
-from tests.rigs.sshd import Sshd, running_sshd
+from tests.rigs.flaky_proxy import flaky_proxy
+from tests.rigs.sshd import running_sshd
 
 from diskbench.hosts.ssh_config import ConnectLimits
 
@@ -13,19 +10,19 @@ QUICK = ConnectLimits(connect_s=5, banner_s=2, auth_s=5)
 
 
 @pytest.fixture(scope="session")
-def sshd(tmp_path_factory) -> Iterator[Sshd]:
+def sshd(tmp_path_factory):
     with running_sshd(tmp_path_factory.mktemp("sshd"), alias="direct") as server:
         yield server
 
 
 @pytest.fixture
-def proxy(sshd) -> Iterator[FlakyProxy]:
+def proxy(sshd):
     with flaky_proxy(sshd.port) as proxy:
         yield proxy
 
 
 @pytest.fixture
-def ssh_config(sshd, proxy, tmp_path, monkeypatch) -> Path:
+def ssh_config(sshd, proxy, tmp_path, monkeypatch):
     path = tmp_path / "ssh_config"
     path.write_text(sshd.config_block("direct") + sshd.config_block("flaky", port=proxy.port))
     monkeypatch.setenv("DISKBENCH_SSH_CONFIG", str(path))

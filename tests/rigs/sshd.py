@@ -6,7 +6,6 @@ import os
 import socket
 import subprocess
 import time
-from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -23,18 +22,18 @@ class Sshd:
     pid: int
 
     @property
-    def identity(self) -> Path:
+    def identity(self):
         return self.directory / "user_key"
 
     @property
-    def host_public(self) -> str:
+    def host_public(self):
         return (self.directory / "host_key.pub").read_text().strip()
 
     @property
-    def known_hosts(self) -> Path:
+    def known_hosts(self):
         return self.directory / "known_hosts"
 
-    def config_block(self, alias: str, *, port: int | None = None) -> str:
+    def config_block(self, alias, *, port=None):
         """A `Host` block of an OpenSSH configuration that reaches this server as `alias`."""
         return (
             f"Host {alias}\n"
@@ -44,26 +43,19 @@ class Sshd:
             f"  UserKnownHostsFile {self.known_hosts}\n  GlobalKnownHostsFile /dev/null\n"
         )
 
-    def trust(self, name: str) -> None:
+    def trust(self, name):
         kind, key, *_ = self.host_public.split()
         with self.known_hosts.open("a") as file:
             file.write(f"{name} {kind} {key}\n")
 
 
-def keygen(path: Path) -> None:
+def keygen(path):
     if not path.exists():
         subprocess.run(["ssh-keygen", "-q", "-t", "ed25519", "-N", "", "-f", str(path)], check=True)
 
 
 @contextlib.contextmanager
-def running_sshd(
-    directory: Path,
-    *,
-    alias: str | None = None,
-    extra: str = "",
-    env: Mapping[str, str] = {},
-    around: Sequence[str] = (),
-) -> Iterator[Sshd]:
+def running_sshd(directory, *, alias=None, extra="", env=None, around=()):
     """An sshd until the block ends. Its key is trusted under [127.0.0.1]:PORT and every alias of
     the form NAME-key-PORT that `config_block` writes. `env` is set for whoever logs in; `around` is
     a command that starts another, such as unshare."""
@@ -84,7 +76,7 @@ def running_sshd(
         "StrictModes no\nUsePAM no\nPasswordAuthentication no\nKbdInteractiveAuthentication no\n"
         "PermitRootLogin prohibit-password\nMaxStartups 100\nMaxSessions 50\nLogLevel ERROR\n"
         # The account's own ~/.bashrc, which bash reads under sshd, is no part of a test.
-        f"SetEnv {' '.join(f'{k}={v}' for k, v in {'HOME': str(directory), **env}.items())}\n"
+        f"SetEnv {' '.join(f'{k}={v}' for k, v in {'HOME': directory, **(env or {})}.items())}\n"
         f"AllowTcpForwarding yes\n{extra}\n"
     )
     log = (directory / "sshd.log").open("ab")
@@ -104,13 +96,13 @@ def running_sshd(
         process.wait()
 
 
-def free_port() -> int:
+def free_port():
     with socket.socket() as sock:
         sock.bind(("127.0.0.1", 0))
         return int(sock.getsockname()[1])
 
 
-def _await_port(port: int, process: subprocess.Popen[bytes], log: Path) -> None:
+def _await_port(port, process, log):
     deadline = time.monotonic() + 240
     while time.monotonic() < deadline and process.poll() is None:
         with contextlib.suppress(OSError), socket.create_connection(("127.0.0.1", port), 1):

@@ -1,6 +1,5 @@
 """Per-second series with known answers, for tests and benchmarks of the detectors. Seeded."""
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import accumulate
 
@@ -19,7 +18,7 @@ class Noise:
     phi: float = 0.0
     outliers: float = 0.0
 
-    def factors(self, seconds: int, generator: np.random.Generator) -> Floats:
+    def factors(self, seconds, generator):
         # The first value is drawn from the stationary distribution, so that there is no warm-up.
         shocks = generator.normal(size=seconds) * np.sqrt(1 - self.phi**2)
         shocks[:1] = generator.normal(size=shocks[:1].size)
@@ -30,26 +29,22 @@ class Noise:
         return np.exp(log)
 
 
-def flat(level: float, seconds: int, noise: Noise, *, seed: int) -> Floats:
+def flat(level, seconds, noise, *, seed):
     return steps([(level, seconds)], noise, seed=seed)
 
 
-def steps(levels: Sequence[tuple[float, int]], noise: Noise, *, seed: int) -> Floats:
+def steps(levels, noise, *, seed):
     clean = np.concatenate([np.full(seconds, level, dtype=float) for level, seconds in levels])
     return clean * noise.factors(clean.size, np.random.default_rng(seed))
 
 
-def settling(
-    start: float, end: float, tau_s: float, seconds: int, noise: Noise, *, seed: int
-) -> Floats:
+def settling(start, end, tau_s, seconds, noise, *, seed):
     """Return an exponential approach from one level to another: a change without a cliff."""
     clean = end + (start - end) * np.exp(-np.arange(seconds) / tau_s)
     return clean * noise.factors(seconds, np.random.default_rng(seed))
 
 
-def bucket(
-    credits_: float, burst: float, baseline: float, seconds: int, noise: Noise, *, seed: int
-) -> Floats:
+def bucket(credits_, burst, baseline, seconds, noise, *, seed):
     """A token bucket under full load, emptied by the I/Os of the series: its cliff is where the
     credit is used up, by noise some seconds from credits / (burst − baseline)."""
     factors = noise.factors(seconds, np.random.default_rng(seed))
@@ -57,7 +52,7 @@ def bucket(
     return np.where(spent <= credits_, burst, baseline) * factors
 
 
-def with_stalls(values: Floats, stalls: Sequence[tuple[int, int]], *, left: float = 0.0) -> Floats:
+def with_stalls(values, stalls, *, left=0.0):
     """The series with nothing (or the share `left`) done from second `start` to `end` of each."""
     series = values.copy()
     for start, end in stalls:

@@ -7,7 +7,6 @@ test that changed, and each test that imports what changed, itself or by a modul
 
 import re
 import subprocess
-from collections.abc import Iterable, Mapping
 from pathlib import Path
 
 ROOT = Path(__file__).parents[2]
@@ -25,7 +24,7 @@ _IMPORT = re.compile(
 )
 
 
-def imported(text: str) -> frozenset[str]:
+def imported(text):
     """Every module that a source may import: of `from a import b` both `a` and `a.b`."""
     names = set()
     for module, things, alone in _IMPORT.findall(text):
@@ -34,13 +33,13 @@ def imported(text: str) -> frozenset[str]:
     return frozenset(names)
 
 
-def module_of(file: str) -> str | None:
+def module_of(file):
     if not file.endswith(".py"):
         return None
     return file.removeprefix("src/").removesuffix(".py").removesuffix("/__init__").replace("/", ".")
 
 
-def touched(changed: Iterable[str], sources: Mapping[str, str]) -> list[str]:
+def touched(changed, sources):
     """Tests that these files touch; `sources` are the texts of Python files of tests by path."""
     files = list(changed)
     if any(file in FOR_ALL for file in files):
@@ -67,7 +66,7 @@ def touched(changed: Iterable[str], sources: Mapping[str, str]) -> list[str]:
     return sorted(outer) + sorted(lone)
 
 
-def _folder(file: str, sources: Mapping[str, str]) -> str | None:
+def _folder(file, sources):
     """The folder of tests of a source, or of what tests share: the nearest that has tests."""
     beginning = next((b for b in ("src/diskbench/", "tests/unit/") if file.startswith(b)), None)
     if beginning is None or (beginning == "tests/unit/" and "/test_" in file):
@@ -81,7 +80,7 @@ def _folder(file: str, sources: Mapping[str, str]) -> str | None:
     return None
 
 
-def changed_files() -> list[str] | None:
+def changed_files():
     """What differs from `main`, on `main` from the commit before; None where git cannot say."""
     main = _git("merge-base", "HEAD", "main")
     head = _git("rev-parse", "HEAD")
@@ -91,7 +90,7 @@ def changed_files() -> list[str] | None:
     return None if differs is None or new is None else [*differs, *new]
 
 
-def _git(*words: str) -> list[str] | None:
+def _git(*words):
     command = ["git", "-c", "core.quotePath=false", *words]
     try:
         done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=True)
@@ -100,7 +99,7 @@ def _git(*words: str) -> list[str] | None:
     return done.stdout.splitlines()
 
 
-def main() -> None:
+def main():
     changed = changed_files()
     if changed is None:
         print(*EVERYTHING, sep="\n")

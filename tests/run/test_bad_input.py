@@ -1,11 +1,10 @@
 """What cannot be measured is said at once: exit 2, what was wrong, and nothing changed."""
 
 import pytest
-from tests.rigs.cli import Cli
 from tests.rigs.windows import path_without
 
 
-def refused(user: Cli, *args: str) -> str:
+def refused(user, *args):
     done = user.refused("run", *args)
     assert done.stdout == ""
     return done.stderr

@@ -6,7 +6,6 @@ import os
 import shutil
 import subprocess
 import tempfile
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -27,7 +26,7 @@ PATIENCE_S = 1500
 """It installs 60 packages of Debian's and 50 of Python's, on a machine that may be busy."""
 
 
-def done(*command: str) -> subprocess.CompletedProcess[str]:
+def done(*command):
     found = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, timeout=PATIENCE_S)
     assert found.returncode == 0, f"{' '.join(command)}\n{found.stdout}\n{found.stderr}"
     return found
@@ -36,22 +35,22 @@ def done(*command: str) -> subprocess.CompletedProcess[str]:
 class Podman:
     """podman with images of its own, which need no driver of the kernel's."""
 
-    def __init__(self, store: Path) -> None:
+    def __init__(self, store):
         self.command = ("podman", "--runtime", shutil.which("runc") or "runc",
                         "--cgroup-manager", "cgroupfs", "--storage-driver", "vfs",
                         "--root", str(store / "root"), "--runroot", str(store / "run"))  # fmt: skip
 
-    def __call__(self, *words: str) -> str:
+    def __call__(self, *words):
         return done(*self.command, *words).stdout
 
-    def run(self, *words: str) -> str:
+    def run(self, *words):
         """What a command of diskbench prints in a container of its own."""
         limits = ("--ulimit", "nofile=1024:1024", "--ulimit", "nproc=1024:1024")
         return self("run", "--rm", "--init", "--network", "host", *limits, *words)
 
 
 @pytest.fixture(scope="module")
-def podman() -> Iterator[Podman]:
+def podman():
     """podman with the image `diskbench`, built as the Containerfile says."""
     places = f"{os.environ['PATH']}:{HELPERS}"
     missing = [name for tool, name in TOOLS.items() if shutil.which(tool, path=places) is None]

@@ -2,12 +2,11 @@
 
 import json
 import subprocess
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 from tests.rigs.cli import merged_rows
-from tests.rigs.loops import Loop, attached, empty_image
+from tests.rigs.loops import attached, empty_image
 
 JOB = """[global]
 size=16m
@@ -22,17 +21,17 @@ bs=4k
 
 
 @pytest.fixture
-def disk(tmp_path: Path) -> Iterator[Loop]:
+def disk(tmp_path):
     with attached(empty_image(tmp_path / "disk.img", 400), "--direct-io=on") as made:
         yield made
 
 
-def run_args(disk: Loop, profile: Path, *more: str) -> list[str]:
+def run_args(disk, profile, *more):
     named = ["--device", disk.path, "--destroy-data", disk.identity]
     return ["run", *named, "--profile", str(profile), *more]
 
 
-def signatures(disk: Loop) -> str:
+def signatures(disk):
     return subprocess.run(
         ["wipefs", "--no-act", disk.path], check=True, capture_output=True, text=True
     ).stdout

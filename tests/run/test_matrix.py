@@ -7,7 +7,6 @@ from pathlib import Path
 
 import yaml
 from tests.rigs.books import in_directories
-from tests.rigs.chaos import Chaos
 
 from diskbench.providers.fake.cloud import VARIABLE as FAKE_DIR
 from diskbench.providers.fake.cloud import plan_fault
@@ -25,7 +24,7 @@ rate_iops=200
 """
 
 
-def matrix(renting: Chaos, kind: str = "fake", **more: object) -> str:
+def matrix(renting, kind="fake", **more):
     """A matrix file of the usual profile, with these fields beside its defaults."""
     file = renting.user.home / renting.matrix(kind)
     whole = yaml.safe_load(file.read_text())

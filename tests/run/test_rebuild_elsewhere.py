@@ -3,12 +3,10 @@ found in the evidence is said."""
 
 import json
 import shutil
-from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
 
 import pytest
-from tests.rigs.cli import WRITE_THEN_READ, Cli, a_user, invoked
+from tests.rigs.cli import WRITE_THEN_READ, a_user, invoked
 from tests.rigs.waiting import killed_at
 
 from diskbench.providers.fake.cloud import VARIABLE as FAKE_DIR
@@ -19,7 +17,7 @@ IMPORTED = Path(__file__).parents[1] / "cases" / "imported"
 
 
 @pytest.fixture
-def renter(tmp_path: Path) -> Iterator[Cli]:
+def renter(tmp_path):
     """A user with a fake cloud of their own, in which nothing is left in the end."""
     fake = tmp_path / "fake"
     made = a_user(tmp_path, **{FAKE_DIR: str(fake)})
@@ -29,11 +27,11 @@ def renter(tmp_path: Path) -> Iterator[Cli]:
     assert list((fake / "resources").glob("*")) == []
 
 
-def documents(user: Cli, database: str) -> dict[str, Any]:
+def documents(user, database):
     """What every command that reads results prints from a database, by its arguments."""
     flags = ("--database-url", database)
 
-    def said(*args: str, form: str = "--output") -> Any:
+    def said(*args, form="--output"):
         done = invoked(*args, *flags, form, "json", env=user.env)
         assert done.exit_code == 0, (args, done.output)
         return json.loads(done.stdout)
@@ -61,7 +59,7 @@ def documents(user: Cli, database: str) -> dict[str, Any]:
     return found
 
 
-def matrix(user: Cli, name: str, **more: Any) -> str:
+def matrix(user, name, **more):
     """A matrix of the fake cloud, in a file."""
     fields = {"provider": "fake", "disk": "plain", "size": 1, "profile": f"{user.home}/mine.fio"}
     whole = {"name": name, "seed": 7, "defaults": fields | more.pop("defaults", {}), **more}

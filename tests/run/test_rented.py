@@ -6,8 +6,7 @@ from pathlib import Path
 
 import pytest
 from tests.rigs.books import in_directories
-from tests.rigs.chaos import Chaos
-from tests.rigs.cli import Cli, merged_rows
+from tests.rigs.cli import merged_rows
 from tests.rigs.waiting import ended, killed_at, read_until, until
 
 from diskbench.providers.fake.cloud import VARIABLE as FAKE_DIR
@@ -36,12 +35,12 @@ FAKE = ("--provider", "fake", "--disk", "plain", "--size", "1")
 
 
 @pytest.fixture
-def user(renting: Chaos, monkeypatch: pytest.MonkeyPatch) -> Cli:
+def user(renting, monkeypatch):
     monkeypatch.setenv(FAKE_DIR, renting.user.extra_env[FAKE_DIR])
     return renting.user
 
 
-def rented(user: Cli) -> list[str]:
+def rented(user):
     """What is there of the user's leases, looked at behind diskbench's back."""
     found = in_directories(*(Path(user.extra_env[name]) for name in (LAB_DIR, FAKE_DIR)))
     # The fake's machine is this one, and a trial's files on it are named after the trial.
@@ -51,11 +50,11 @@ def rented(user: Cli) -> list[str]:
 
 
 @pytest.fixture
-def profile(user: Cli):
+def profile(user):
     return lambda seconds: user.job(FILL_THEN_READ, seconds=seconds)
 
 
-def the_run(user: Cli) -> dict:
+def the_run(user):
     (run,) = user.json("results", "list")["runs"]
     return run
 
@@ -104,7 +103,7 @@ def test_gc_by_provider_finds_what_no_database_knows_of(user, profile, tmp_path)
     assert user.run("gc", "--provider", "ssh").returncode == 2
 
 
-def switch_off(user: Cli) -> None:
+def switch_off(user):
     """End process 1 of the user's one lab host, and wait until it has ended."""
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv(LAB_DIR, user.extra_env[LAB_DIR])

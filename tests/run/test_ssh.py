@@ -1,23 +1,22 @@
 """`diskbench run --provider ssh`: a real sshd, connections that break, hosts that fail alone."""
 
 import json
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 from tests.rigs.cli import WRITE_THEN_READ, merged_rows, over_ssh
-from tests.rigs.sshd import Sshd, running_sshd
+from tests.rigs.sshd import running_sshd
 
 JOB = WRITE_THEN_READ.format(seconds=1)
 
 
 @pytest.fixture
-def sshd(tmp_path: Path) -> Iterator[Sshd]:
+def sshd(tmp_path):
     with running_sshd(tmp_path / "sshd") as server:
         yield server
 
 
-def run_args(target: Path, profile: Path, *hosts: str) -> list[str]:
+def run_args(target, profile, *hosts):
     named = [part for host in hosts for part in ("--host", host)]
     return ["run", "--provider", "ssh", *named, "--path", str(target), "--profile", str(profile)]
 

@@ -3,10 +3,9 @@
 import json
 from dataclasses import dataclass, replace
 from datetime import datetime
-from pathlib import Path
 
 import pytest
-from tests.rigs.cli import Cli, over_ssh
+from tests.rigs.cli import over_ssh
 from tests.rigs.counted_host import counted_host
 
 HEAVY = ("polars", "vl_convert")
@@ -37,7 +36,7 @@ class Weight:
     imported: list[tuple[float, str]]
 
 
-def weighed(user: Cli, tmp_path: Path, *args: str) -> Weight:
+def weighed(user, tmp_path, *args):
     """Run `diskbench ARGS` and weigh it."""
     to = tmp_path / "weight.json"
     env = user.extra_env | {"WEIGHT_TO": str(to)}

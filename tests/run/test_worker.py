@@ -4,7 +4,6 @@ import functools
 import json
 import signal
 from datetime import UTC, datetime
-from typing import Any
 
 import pytest
 from tests.rigs.postgres import postgres_server
@@ -82,7 +81,7 @@ def worker(user):
     """Start a worker; all of them end with the test."""
     started: list[Worker] = []
 
-    def start(name, *flags: str):
+    def start(name, *flags):
         started.append(Worker(user, name, flags))
         return started[-1]
 
@@ -99,7 +98,7 @@ def a_profile(user, seconds):
     return user.job(THREE_STEPS, f"three{seconds}.fio", seconds=seconds)
 
 
-def queue(user, *, cells=1, seconds=4, **more: Any):
+def queue(user, *, cells=1, seconds=4, **more):
     """Leave a matrix of the fake cloud to workers."""
     fields = {"provider": "fake", "disk": "plain", "size": 1, "profile": a_profile(user, seconds)}
     matrix = {"name": "small", "defaults": fields, "include": [{"replicates": cells}], **more}

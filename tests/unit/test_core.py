@@ -6,7 +6,6 @@ import json
 import subprocess
 import sys
 import tomllib
-from collections.abc import Mapping
 from functools import cache
 from pathlib import Path
 
@@ -24,11 +23,11 @@ MOST_MB = 230
 
 
 @cache
-def distributions_of() -> Mapping[str, list[str]]:
+def distributions_of():
     return importlib.metadata.packages_distributions()
 
 
-def imported_modules() -> set[tuple[str, str]]:
+def imported_modules():
     """Top-level modules of other packages that the source imports, and each file that does."""
     found: set[tuple[str, str]] = set()
     for path in sorted(SOURCE.rglob("*.py")):
@@ -46,7 +45,7 @@ def imported_modules() -> set[tuple[str, str]]:
 
 
 @cache
-def closure(requirements: tuple[str, ...]) -> frozenset[str]:
+def closure(requirements):
     """The names of the distributions that requirements install here, theirs included."""
     names: set[str] = set()
     todo = [Requirement(one) for one in requirements]
@@ -62,7 +61,7 @@ def closure(requirements: tuple[str, ...]) -> frozenset[str]:
     return frozenset(names)
 
 
-def test_every_module_is_of_the_core_or_of_a_known_extra() -> None:
+def test_every_module_is_of_the_core_or_of_a_known_extra():
     """A cloud's folder may import whatever the SDK of that cloud installs."""
     extras = PROJECT["optional-dependencies"]
     core = closure(tuple(PROJECT["dependencies"]))
@@ -76,14 +75,14 @@ def test_every_module_is_of_the_core_or_of_a_known_extra() -> None:
     assert strangers == set()
 
 
-def test_every_extra_installs_the_modules_that_are_said_to_be_of_it() -> None:
+def test_every_extra_installs_the_modules_that_are_said_to_be_of_it():
     for module, extra in EXTRA_OF.items():
         installed = closure(tuple(PROJECT["optional-dependencies"][extra]))
         of = {name.lower().replace("_", "-") for name in distributions_of()[module]}
         assert of & installed, f"{module} is not of the extra {extra}"
 
 
-def test_the_core_is_light() -> None:
+def test_the_core_is_light():
     """Bytes on the disk of what the core installs, without compiled bytecode."""
     size = 0
     for name in closure(tuple(PROJECT["dependencies"])):
@@ -133,7 +132,7 @@ WORKS = [
 
 
 @pytest.fixture(scope="module")
-def ran(tmp_path_factory: pytest.TempPathFactory) -> dict[str, dict[str, str | int]]:
+def ran(tmp_path_factory):
     home = tmp_path_factory.mktemp("core")
     (home / "one.fio").write_text(ONE_STEP)
     lines = home / "lines"
@@ -148,7 +147,7 @@ def ran(tmp_path_factory: pytest.TempPathFactory) -> dict[str, dict[str, str | i
 
 @pytest.mark.slow
 @pytest.mark.parametrize("line", NEEDS)
-def test_a_command_that_needs_an_extra_says_which_line_installs_it(line, ran) -> None:
+def test_a_command_that_needs_an_extra_says_which_line_installs_it(line, ran):
     assert ran[line]["code"] == 2, ran[line]
     assert how_to_install(NEEDS[line]) in str(ran[line]["err"])
     assert "Traceback" not in str(ran[line]["err"])
@@ -156,24 +155,24 @@ def test_a_command_that_needs_an_extra_says_which_line_installs_it(line, ran) ->
 
 @pytest.mark.slow
 @pytest.mark.parametrize("line", WORKS)
-def test_a_command_of_the_core_needs_no_extra(line, ran) -> None:
+def test_a_command_of_the_core_needs_no_extra(line, ran):
     assert ran[line]["code"] == 0, ran[line]
 
 
-def test_a_frame_names_its_extra(monkeypatch) -> None:
+def test_a_frame_names_its_extra(monkeypatch):
     monkeypatch.setitem(sys.modules, "polars", None)
     with pytest.raises(ExtraMissing) as caught:
         diskbench.load_published()
     assert caught.value.advice == how_to_install("report")
 
 
-def test_another_missing_module_is_a_fault_of_ours() -> None:
+def test_another_missing_module_is_a_fault_of_ours():
     assert of_import(ImportError(name="sqlalchemy")) is None
     assert of_import(ImportError("cannot import")) is None
 
 
 @pytest.mark.slow
-def test_no_command_imports_pytest() -> None:
+def test_no_command_imports_pytest():
     code = (
         "import sys, diskbench.cli.main, diskbench.providers.registry as known\n"
         "[known.provider(name) for name in known.provider_names()]\n"

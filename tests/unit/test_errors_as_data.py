@@ -5,7 +5,6 @@ import importlib
 import json
 import pkgutil
 import re
-from collections.abc import Iterator
 from pathlib import Path
 from string import Formatter
 
@@ -27,7 +26,7 @@ _NOT_SAID_TWICE = ("providers/gcp/errors.py", "reason not in said")
 
 
 @pytest.mark.parametrize("path", sorted((ROOT / "providers").glob("*/errors.py")))
-def test_a_cloud_s_error_is_classified_by_its_code_and_not_by_what_it_says(path: Path) -> None:
+def test_a_cloud_s_error_is_classified_by_its_code_and_not_by_what_it_says(path):
     found = [
         ast.unparse(one)
         for one in ast.walk(ast.parse(path.read_text(encoding="utf-8")))
@@ -38,12 +37,12 @@ def test_a_cloud_s_error_is_classified_by_its_code_and_not_by_what_it_says(path:
     assert [one for one in found if (name, one) != _NOT_SAID_TWICE] == []
 
 
-def all_errors() -> set[type[DiskbenchError]]:
+def all_errors():
     for one in pkgutil.walk_packages(diskbench.__path__, "diskbench."):
         if "__main__" not in one.name:
             importlib.import_module(one.name)
 
-    def below(kind: type[DiskbenchError]) -> Iterator[type[DiskbenchError]]:
+    def below(kind):
         yield kind
         for one in kind.__subclasses__():
             yield from below(one)
@@ -52,11 +51,11 @@ def all_errors() -> set[type[DiskbenchError]]:
 
 
 @pytest.mark.slow
-def test_all_errors_are_in_one_file() -> None:
+def test_all_errors_are_in_one_file():
     assert {one.__module__ for one in all_errors()} == {"diskbench.errors"}
 
 
-def raised() -> list[DiskbenchError]:
+def raised():
     own: dict[str, DiskbenchError] = {
         "UnknownName": errors.UnknownName("disk type", "gp9", ["gp2"], field="disk"),
         "StepsMissing": errors.StepsMissing("01a", "file:///e", [("read", "no files")]),
@@ -70,7 +69,7 @@ def raised() -> list[DiskbenchError]:
 
 
 @pytest.mark.parametrize("error", raised(), ids=lambda one: type(one).__name__)
-def test_an_error_keeps_what_is_decided_by_it_wherever_it_goes(error: DiskbenchError) -> None:
+def test_an_error_keeps_what_is_decided_by_it_wherever_it_goes(error):
     problem = problem_of(error)
     carried = (problem.retryable, problem.passing, problem.field, problem.exit_code)
     assert carried == (error.retryable, error.passing, error.field, error.exit_code)
@@ -87,7 +86,7 @@ _CHECKED = ("catalog", "plan", "providers", "fio")
 """Rooms whose errors are told at a line of a matrix."""
 
 
-def about_flags(tree: ast.Module) -> Iterator[tuple[int, str]]:
+def about_flags(tree):
     """Errors of a value whose text begins with the flag of a cell's field, without that field."""
     for call in ast.walk(tree):
         if not isinstance(call, ast.Call) or not isinstance(call.func, ast.Name) or not call.args:
@@ -103,14 +102,14 @@ def about_flags(tree: ast.Module) -> Iterator[tuple[int, str]]:
             yield call.lineno, ast.unparse(text)
 
 
-def refusals() -> Iterator[tuple[Path, str, dict[str, str]]]:
+def refusals():
     """Each rule of the providers' tables of refusals: its file, name and row."""
     for file in sorted((ROOT / "providers").rglob("refusals.yaml")):
         for name, row in yaml.safe_load(file.read_text()).items():
             yield file, name, row
 
 
-def test_each_refusal_is_made_and_with_the_values_that_its_words_name() -> None:
+def test_each_refusal_is_made_and_with_the_values_that_its_words_name():
     made: dict[tuple[Path, str], set[str]] = {}
     for path in sorted((ROOT / "providers").rglob("*.py")):
         text = path.read_text(encoding="utf-8")
@@ -127,7 +126,7 @@ def test_each_refusal_is_made_and_with_the_values_that_its_words_name() -> None:
     assert made == needed
 
 
-def test_a_refusal_that_names_the_flag_of_a_field_carries_the_field() -> None:
+def test_a_refusal_that_names_the_flag_of_a_field_carries_the_field():
     known = set(cell_model().model_fields)
     for file, name, row in refusals():
         flag = _FLAG.match(row["message"])
@@ -138,7 +137,7 @@ def test_a_refusal_that_names_the_flag_of_a_field_carries_the_field() -> None:
 
 
 @pytest.mark.parametrize("room", _CHECKED)
-def test_an_error_that_names_the_flag_of_a_field_carries_the_field(room: str) -> None:
+def test_an_error_that_names_the_flag_of_a_field_carries_the_field(room):
     for path in sorted((ROOT / room).rglob("*.py")):
         text = path.read_text(encoding="utf-8")
         if "InvalidValue(" in text or "TargetRefused(" in text:
@@ -146,7 +145,7 @@ def test_an_error_that_names_the_flag_of_a_field_carries_the_field(room: str) ->
 
 
 @pytest.mark.slow
-def test_every_field_that_an_error_carries_is_one_of_a_cell() -> None:
+def test_every_field_that_an_error_carries_is_one_of_a_cell():
     known = set(cell_model().model_fields)
     for path in sorted(ROOT.rglob("*.py")):
         text = path.read_text(encoding="utf-8")

@@ -5,7 +5,6 @@ import fnmatch
 import importlib
 import importlib.util
 import re
-from collections.abc import Iterator
 from functools import cache, reduce
 from pathlib import Path
 
@@ -83,7 +82,7 @@ PLACES = sorted(
 
 
 @pytest.mark.parametrize("place", PLACES)
-def test_the_call_at_which_a_drill_ends_a_process_is_there(place: str) -> None:
+def test_the_call_at_which_a_drill_ends_a_process_is_there(place):
     module, _, names = place.partition(":")
     made = importlib.import_module(module if module == "pathlib" else f"diskbench.{module}")
     assert callable(reduce(getattr, names.split("."), made))
@@ -115,11 +114,11 @@ ALLOWED = {
 """File → the calls that it may make, each with its reason."""
 
 
-def found(text: str) -> list[str]:
+def found(text):
     return [f"{line}: {what}" for line, what in sorted(_impure(text))]
 
 
-def _impure(text: str) -> Iterator[tuple[int, str]]:
+def _impure(text):
     tree = ast.parse(text)
     resources = _resources(tree) if "files(" in text else ()
     package_data = {id(node) for call in resources for node in ast.walk(call)}
@@ -139,7 +138,7 @@ def _impure(text: str) -> Iterator[tuple[int, str]]:
             yield from _called(node)
 
 
-def _called(node: ast.Call) -> Iterator[tuple[int, str]]:
+def _called(node):
     function = node.func
     if isinstance(function, ast.Name) and function.id == "open":
         yield node.lineno, "open"
@@ -157,7 +156,7 @@ def _called(node: ast.Call) -> Iterator[tuple[int, str]]:
         yield node.lineno, "default_rng without a seed"
 
 
-def _resources(tree: ast.Module) -> Iterator[ast.Call]:
+def _resources(tree):
     """Calls that read the package's own data: files("diskbench.fio").joinpath(…).read_text()."""
     for node in ast.walk(tree):
         if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute):
@@ -168,7 +167,7 @@ def _resources(tree: ast.Module) -> Iterator[ast.Call]:
 
 
 @pytest.mark.parametrize("room", PURE)
-def test_a_pure_room_reads_no_clock_and_no_files(room: str):
+def test_a_pure_room_reads_no_clock_and_no_files(room):
     impure = [
         f"{path}:{line}"
         for file in sorted((PACKAGE / room).rglob("*.py"))
@@ -189,13 +188,13 @@ PUBLISHED = (
 """What draws and reads the posts of others names the clouds that they measured."""
 
 
-def room_names() -> list[str]:
+def room_names():
     every = (str(path.relative_to(SOURCE)) for path in SOURCE.rglob("*.py"))
     return sorted(one for one in every if not one.startswith((*PROVIDERS, *PUBLISHED)))
 
 
 @pytest.mark.parametrize("room", sorted({one.partition("/")[0] for one in room_names()}))
-def test_no_cloud_is_named_outside_its_folder(room: str):
+def test_no_cloud_is_named_outside_its_folder(room):
     found = [
         f"{one}:{number}: {line.strip()}"
         for one in room_names()
@@ -206,14 +205,14 @@ def test_no_cloud_is_named_outside_its_folder(room: str):
     assert not found, "\n".join(found)
 
 
-def files_of(room: rooms.Room) -> set[str]:
+def files_of(room):
     place = ROOT / room.prefix.removesuffix("::")
     files = [place] if place.is_file() else place.glob("test_*.py")
     return {str(file.relative_to(ROOT)) for file in files}
 
 
 @pytest.mark.parametrize("room", rooms.ROOMS, ids=lambda room: room.prefix)
-def test_each_pattern_fits_a_test(room: rooms.Room, collected: list[str]) -> None:
+def test_each_pattern_fits_a_test(room, collected):
     """Of the files that this session collected: script/test collects all."""
     files = files_of(room)
     assert files, f"{room.prefix} is not a folder or file of tests"
@@ -227,6 +226,6 @@ def test_each_pattern_fits_a_test(room: rooms.Room, collected: list[str]) -> Non
     assert idle == []
 
 
-def test_contributing_shows_the_table() -> None:
+def test_contributing_shows_the_table():
     text = rooms.PAGE.read_text("utf-8")
     assert rooms.page(text) == text, "run python -m tests.rooms"

@@ -5,8 +5,6 @@
 after figures of the catalogue were changed on purpose; the change of the file is then reviewed.
 """
 
-from collections.abc import Iterator
-
 from diskbench.catalog.books import Books
 from diskbench.catalog.cost import disk_hourly_usd, machine_part, priced_region
 from diskbench.catalog.entry import catalogue
@@ -34,7 +32,7 @@ LOADS = {
 }
 
 
-def lines() -> Iterator[str]:
+def lines():
     """A line a disk, machine and load, with what is expected at first and at last, and a price."""
     books = Books()
     for cloud, machines in MACHINES.items():
@@ -45,7 +43,7 @@ def lines() -> Iterator[str]:
             yield from _of_type(books, cloud, disk_type, region)
 
 
-def _of_type(books: Books, cloud: str, disk_type: str, region: str) -> Iterator[str]:
+def _of_type(books, cloud, disk_type, region):
     sold = catalogue(cloud).disks[disk_type].size_gib
     sizes = {sold.min, sold.max, *(n for n in (33, 512, 5000) if sold.min <= n)} if sold else {100}
     for size in sorted(sizes):
@@ -73,7 +71,7 @@ def _of_type(books: Books, cloud: str, disk_type: str, region: str) -> Iterator[
                     yield f"  {machine or 'any'} {name}: {words}, {_number(told.lasts_s)} s"
 
 
-def _number(value: float | None) -> str:
+def _number(value):
     return "-" if value is None else f"{value:.6g}"
 
 

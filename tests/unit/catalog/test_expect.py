@@ -4,7 +4,6 @@
 """
 
 import math
-from typing import Any
 
 import pytest
 from hypothesis import assume, given, reject
@@ -14,19 +13,19 @@ from tests.rigs.api_page import documented
 
 import diskbench
 from diskbench.catalog.expect import Stage, expect_on, path_of, simulate
-from diskbench.catalog.lookup import DiskLimits, disk_types, limits
+from diskbench.catalog.lookup import disk_types, limits
 from diskbench.catalog.machine import capped, machine_of
 from diskbench.catalog.path import Path, promise_gates
 from diskbench.errors import InvalidValue, UnknownName, UserError
-from diskbench.model.expectation import Expectation, Load, Promise
+from diskbench.model.expectation import Load, Promise
 from diskbench.units import KIB, MIB
 
 
-def load(block: int = 4 * KIB, **other: object) -> Load:
+def load(block=4 * KIB, **other):
     return Load.model_validate({"block_bytes": block, "depth": 64, **other})
 
 
-def found(disk: DiskLimits, job: Load, *machine: Path, **more: Any) -> Expectation:
+def found(disk, job, *machine, **more):
     result = expect_on(path_of(disk, *machine, **more), job)
     assert result is not None
     return result
@@ -93,7 +92,7 @@ class TestAzureCaching:
 
     machine = machine_of(SHIPPED, "azure", "Standard_D2s_v3", "Premium_LRS")
 
-    def found(self, cache: str, job: Load) -> Expectation:
+    def found(self, cache, job):
         return found(limits("azure", "Premium_LRS", 256), job, self.machine, cache=cache)
 
     def test_without_a_cache_the_uncached_path_counts_with_one_a_hit_may_be_none(self):
@@ -153,7 +152,7 @@ sizes = st.integers(1, 20_000)
 machines = st.sampled_from([*SHIPPED.of("aws").machines.types, "unknown"])
 
 
-def any_disk(kind: tuple[str, str], size: int) -> DiskLimits:
+def any_disk(kind, size):
     cloud, name = kind
     for provisioned in ({}, {"iops": 500.0}, {"iops": 500.0, "throughput": 20.0}):
         try:

@@ -1,8 +1,6 @@
 """What the clouds promise, by type and size, their buckets, and that emulators sell the same."""
 
-from collections.abc import Callable, Iterator
 from itertools import product
-from typing import Any
 
 import pytest
 from emulators.aws import instance_types, volume_rules
@@ -21,10 +19,10 @@ from diskbench.catalog import bucket
 from diskbench.catalog.bucket import NO_RULE, Allowance, IoAccounting, balance_after, cut_at
 from diskbench.catalog.entry import catalogue, clouds
 from diskbench.catalog.expect import expect_on, path_of
-from diskbench.catalog.lookup import DiskLimits, disk_types, limits
+from diskbench.catalog.lookup import disk_types, limits
 from diskbench.catalog.machine_book import machine_book
 from diskbench.errors import InvalidValue, UnknownName, UserError
-from diskbench.model.expectation import Expectation, Load
+from diskbench.model.expectation import Load
 from diskbench.model.options import RentSpec
 from diskbench.providers.gcp.disk_request import GcpDiskRequest, check_series, disk_request
 from diskbench.providers.gcp.requests import google_type, is_regional
@@ -40,7 +38,7 @@ def test_gp2_earns_three_iops_a_gib_between_floor_and_ceiling():
 
 
 @pytest.mark.parametrize(("size", "baseline"), [(171, 128.25), (200, 150), (333, 249.75)])
-def test_250_mib_a_second_are_a_burst_of_a_gp2_of_171_to_333_gib(size, baseline) -> None:
+def test_250_mib_a_second_are_a_burst_of_a_gp2_of_171_to_333_gib(size, baseline):
     """Both buckets end at one moment: bytes are paid in I/O credits, 256 KiB each."""
     (pool,) = limits("aws", "gp2", size).pools
     assert pool.bytes_per_s == Allowance(baseline * MIB, 250 * MIB, 1_350_000 * MIB)
@@ -48,7 +46,7 @@ def test_250_mib_a_second_are_a_burst_of_a_gp2_of_171_to_333_gib(size, baseline)
     assert 5_400_000 / (rate - pool.iops.baseline) == pytest.approx(1_350_000 / (250 - baseline))
 
 
-def test_an_azure_disk_performs_as_its_tier_io1_by_its_iops_and_google_limits_reads_apart() -> None:
+def test_an_azure_disk_performs_as_its_tier_io1_by_its_iops_and_google_limits_reads_apart():
     found = limits("azure", "Premium_LRS", 20)
     (pool,) = found.pools
     assert (found.tier, pool.iops) == ("P4", Allowance(120, 3500, 6_084_000))
@@ -76,7 +74,7 @@ def test_what_is_not_sold_is_refused_with_the_range(disk, size, iops, throughput
     assert words in str(refused.value)
 
 
-def test_a_limit_says_where_it_stands_free_iops_need_no_size_and_a_misspelt_type_is_named() -> None:
+def test_a_limit_says_where_it_stands_free_iops_need_no_size_and_a_misspelt_type_is_named():
     assert limits("aws", "gp3", 1, 3000).pools[0].iops == Allowance(3000)
     titles = [source.title for source in limits("aws", "gp2", 20).sources]
     assert any("general-purpose.md" in title for title in titles)
@@ -87,7 +85,7 @@ def test_a_limit_says_where_it_stands_free_iops_need_no_size_and_a_misspelt_type
 @pytest.mark.parametrize("cloud", clouds())
 @settings(deadline=None)  # two cores that others use too
 @given(share=st.floats(0, 1))
-def test_every_size_that_is_sold_has_sane_limits(cloud: str, share: float) -> None:
+def test_every_size_that_is_sold_has_sane_limits(cloud, share):
     for name in disk_types(cloud):
         entry = catalogue(cloud).disks[name]
         if entry.size_gib is None:
@@ -111,7 +109,7 @@ def test_every_size_that_is_sold_has_sane_limits(cloud: str, share: float) -> No
 GCE = machine_book("gcp")
 
 
-def test_the_vcpus_of_a_type_are_in_its_name_and_newer_series_refuse_older_disks() -> None:
+def test_the_vcpus_of_a_type_are_in_its_name_and_newer_series_refuse_older_disks():
     known = {"n2-standard-8": 8, "c3-standard-88-lssd": 88, "n1-highcpu-8": 8}
     for name, vcpus in {**known, "e2-medium": None, "n2-custom-4-8192": None}.items():
         assert GCE.vcpus_of(name) == vcpus
@@ -121,7 +119,7 @@ def test_the_vcpus_of_a_type_are_in_its_name_and_newer_series_refuse_older_disks
         assert disk not in GCE.series[series].disks
 
 
-def test_caps_grow_with_the_machine_each_from_its_vcpus_on() -> None:
+def test_caps_grow_with_the_machine_each_from_its_vcpus_on():
     fit = GCE.series["n2"].disks["pd-ssd"]
     sizes = (8, 15, 16, 31, 64, 128)
     assert [fit.cap(n).read_iops for n in sizes] == [15e3, 15e3, 25e3, 25e3, 1e5, 1e5]
@@ -133,7 +131,7 @@ def test_caps_grow_with_the_machine_each_from_its_vcpus_on() -> None:
                 assert after.read_iops >= before.read_iops
 
 
-def test_only_disks_of_the_catalogue_are_named_and_all_but_local_ones_have_a_taker() -> None:
+def test_only_disks_of_the_catalogue_are_named_and_all_but_local_ones_have_a_taker():
     named = {disk for series in GCE.series.values() for disk in series.disks}
     assert named == set(disk_types("gcp")) - {"local-ssd"}
     assert all(name.partition("-")[0] in GCE.series for name in GCE.tried)
@@ -142,7 +140,7 @@ def test_only_disks_of_the_catalogue_are_named_and_all_but_local_ones_have_a_tak
 EC2 = SHIPPED.of("aws")
 
 
-def test_every_machine_with_a_maximum_has_a_lower_baseline_81_mb_of_an_m5_large() -> None:
+def test_every_machine_with_a_maximum_has_a_lower_baseline_81_mb_of_an_m5_large():
     m5 = EC2.machines.types["m5.large"]
     assert (m5.iops, m5.mb_per_s, m5.burst_mb_per_s) == (3600, 81.25, 593.75)
     assert not m5.current
@@ -167,7 +165,7 @@ def test_a_disk_costs_its_size_and_what_is_bought_above(disk, size, iops, mib_pe
     assert hourly == pytest.approx(month_usd / 730)
 
 
-def found(disk: DiskLimits, size: int = 4 * KIB, rate: float | None = None) -> Expectation:
+def found(disk, size=4 * KIB, rate=None):
     told = expect_on(path_of(disk), Load(block_bytes=size, max_per_s=rate))
     assert told is not None
     return told
@@ -188,7 +186,7 @@ def test_a_bucket_empties_at_the_second_its_guide_says_small_requests_of_an_hdd_
             assert round(told.lasts_s or 0) == seconds, (size, block)
 
 
-def test_nothing_empties_at_the_ceiling_or_below_the_baseline_at_which_a_bucket_fills() -> None:
+def test_nothing_empties_at_the_ceiling_or_below_the_baseline_at_which_a_bucket_fills():
     assert found(limits("aws", "st1", 16384), MIB).lasts_s is None
     told = found(limits("aws", "gp2", 20), rate=99)
     assert (told.begin.iops, told.lasts_s, told.begin.limited_by) == (99, None, "offered")
@@ -198,7 +196,7 @@ def test_nothing_empties_at_the_ceiling_or_below_the_baseline_at_which_a_bucket_
     assert balance_after(gp2, 0, 3000, 60, owed=100) == -100
 
 
-def test_a_large_request_counts_as_several_a_small_one_as_the_least() -> None:
+def test_a_large_request_counts_as_several_a_small_one_as_the_least():
     gp2 = limits("aws", "gp2", 20).accounting
     assert (gp2.ios(MIB), gp2.bytes(MIB)) == (4, MIB)
     assert (gp2.ios(257 * KIB), gp2.ios(256 * KIB), gp2.ios(512)) == (2, 1, 1)
@@ -207,7 +205,7 @@ def test_a_large_request_counts_as_several_a_small_one_as_the_least() -> None:
     assert (NO_RULE.ios(8 * MIB), NO_RULE.bytes(512)) == (1, 512)
 
 
-def test_a_device_that_cuts_counts_parts_and_halves_of_what_counts_once_cost_the_whole() -> None:
+def test_a_device_that_cuts_counts_parts_and_halves_of_what_counts_once_cost_the_whole():
     cut = cut_at(NO_RULE, 512 * KIB)
     assert (cut.ios(512 * KIB), cut.ios(MIB)) == (1, 2)
     assert cut_at(IoAccounting(256 * KIB), 512 * KIB) == IoAccounting(256 * KIB)
@@ -257,7 +255,7 @@ RATES = (
 )  # fmt: skip
 
 
-def refused(refusal: type[Exception], check: Callable[..., Any], *asked: Any, **more: Any) -> bool:
+def refused(refusal, check, *asked, **more):
     try:
         check(*asked, **more)
     except refusal:
@@ -265,18 +263,18 @@ def refused(refusal: type[Exception], check: Callable[..., Any], *asked: Any, **
     return False
 
 
-def aws_refuses(kind: str, size: int, iops: int | None, rate: int | None) -> bool:
-    asked: dict[str, Any] = {"VolumeType": kind, "Size": size, "Iops": iops, "Throughput": rate}
+def aws_refuses(kind, size, iops, rate):
+    asked = {"VolumeType": kind, "Size": size, "Iops": iops, "Throughput": rate}
     return refused(AwsRefusal, volume_rules.check_volume, asked)
 
 
-def azure_refuses(kind: str, size: int, iops: int | None, rate: int | None) -> bool:
+def azure_refuses(kind, size, iops, rate):
     asked = {"diskIOPSReadWrite": iops, "diskMBpsReadWrite": rate}
     given = {name: value for name, value in asked.items() if value is not None}
     return refused(AzureRefusal, disk_rules.figures, kind, size, given)
 
 
-def gcp_refuses(kind: str, size: int, iops: int | None, rate: int | None) -> bool:
+def gcp_refuses(kind, size, iops, rate):
     asked = (google_type(kind), size, iops, rate, "")
     return refused(GcpRefusal, gcp_disks.checked, *asked, regional=is_regional(kind))
 
@@ -300,7 +298,7 @@ TYPES = [
 AZURE_SIZES = {size.name: size for size in sizes.SIZES.values()}
 
 
-def asked_of(cloud: str, kind: str) -> Iterator[tuple[int, int | None, int | None]]:
+def asked_of(cloud, kind):
     """Size, IOPS and throughput: each at, below and above a limit of some type."""
     entry = catalogue(cloud).disks[kind]
     iops = IOPS if entry.iops and entry.iops.provisioned else (None,)
@@ -308,7 +306,7 @@ def asked_of(cloud: str, kind: str) -> Iterator[tuple[int, int | None, int | Non
     yield from product(SIZES, iops, rates)
 
 
-def refuses(cloud: str, kind: str, size: int, iops: int | None, rate: int | None) -> bool:
+def refuses(cloud, kind, size, iops, rate):
     """Whether the catalogue says that this is not sold."""
     return refused(UserError, limits, cloud, kind, size, iops, rate)
 
@@ -325,13 +323,13 @@ def test_what_the_catalogue_lets_through_an_emulator_sells_and_nothing_else(clou
 
 
 @pytest.mark.parametrize("cloud", CLOUDS)
-def test_every_type_that_a_catalogue_sells_is_sold_by_an_emulator(cloud: str) -> None:
+def test_every_type_that_a_catalogue_sells_is_sold_by_an_emulator(cloud):
     rented = {name for name, entry in catalogue(cloud).disks.items() if entry.place == "network"}
     assert rented <= set(CLOUDS[cloud][1])
 
 
 @pytest.mark.parametrize("kind", disk_types("gcp"))
-def test_what_is_provisioned_where_nothing_is_asked_is_sold_at_every_size(kind: str) -> None:
+def test_what_is_provisioned_where_nothing_is_asked_is_sold_at_every_size(kind):
     for size in SIZES:
         try:
             asked = disk_request(RentSpec(disk=kind, size_gib=size))
@@ -341,7 +339,7 @@ def test_what_is_provisioned_where_nothing_is_asked_is_sold_at_every_size(kind: 
 
 
 @pytest.mark.parametrize("name", sorted(set(machine_book("gcp").series) & set(gcp_machines.SERIES)))
-def test_a_series_takes_the_disks_that_its_emulated_machines_take(name: str) -> None:
+def test_a_series_takes_the_disks_that_its_emulated_machines_take(name):
     apart = []
     for machine in gcp_machines.SOLD.values():
         if machine.series is not gcp_machines.SERIES[name]:
@@ -357,7 +355,7 @@ def test_a_series_takes_the_disks_that_its_emulated_machines_take(name: str) -> 
 
 
 @pytest.mark.parametrize("name", sorted(set(machine_book("azure").types) & set(AZURE_SIZES)))
-def test_a_size_of_azure_sustains_what_its_emulated_one_does(name: str) -> None:
+def test_a_size_of_azure_sustains_what_its_emulated_one_does(name):
     known, size = machine_book("azure").types[name], AZURE_SIZES[name]
     ours = (known.vcpus, known.memory_gib, known.max_disks, known.iops, known.mb_per_s)
     assert ours == (size.cores, size.memory_gib, size.disks, *(size.uncached or (None, None)))
@@ -366,7 +364,7 @@ def test_a_size_of_azure_sustains_what_its_emulated_one_does(name: str) -> None:
 
 
 @pytest.mark.parametrize("kind", ["Standard_LRS", "StandardSSD_LRS", "Premium_LRS"])
-def test_a_tier_of_azure_has_its_emulated_figures(kind: str) -> None:
+def test_a_tier_of_azure_has_its_emulated_figures(kind):
     tiers = catalogue("azure").disks[kind].tiers
     ours = [(row.name, row.gib, row.iops, row.throughput) for row in tiers.rows]
     assert ours == [(row.name, row.gib, row.iops, row.mbps) for row in disk_rules.TIERS[kind]]
@@ -376,7 +374,7 @@ def test_a_tier_of_azure_has_its_emulated_figures(kind: str) -> None:
 
 
 @pytest.mark.parametrize("name", sorted(set(machine_book("aws").types) & set(INSTANCE_TYPES)))
-def test_a_machine_of_aws_sustains_what_its_emulated_one_does(name: str) -> None:
+def test_a_machine_of_aws_sustains_what_its_emulated_one_does(name):
     known, kind = machine_book("aws").types[name], INSTANCE_TYPES[name]
     iops, rate = instance_types.caps(kind)
     assert (known.vcpus, known.iops) == (kind["VCpuInfo"]["DefaultVCpus"], iops)

@@ -4,8 +4,6 @@ import json
 import os
 import subprocess
 import sys
-from pathlib import Path
-from typing import Any
 
 import pytest
 from pydantic import ValidationError
@@ -26,7 +24,7 @@ FASTER = {
 }
 
 
-def overlay(patch: dict[str, Any]) -> Overlay:
+def overlay(patch):
     return Overlay(
         cloud="aws", region="us-east-1", made_on="2026-11-20", patches={"machines.yaml": patch}
     )
@@ -41,7 +39,7 @@ def test_the_digest_says_what_lies_over_the_shipped_catalogue_which_has_none():
     assert Books((overlay(FASTER),)).digest == one
 
 
-def test_neither_a_file_that_no_session_patches_nor_another_format_is_taken(tmp_path: Path):
+def test_neither_a_file_that_no_session_patches_nor_another_format_is_taken(tmp_path):
     with pytest.raises(ValidationError, match=r"limits\.yaml cannot be refreshed"):
         Overlay(cloud="aws", region="", made_on="", patches={"limits.yaml": {}})
     other = {"format": 2, "cloud": "aws", "region": "us-east-1", "made_on": "2026-11-20",
@@ -82,7 +80,7 @@ ELSEWHERE = Overlay(
 )  # fmt: skip
 
 
-def hourly(books: Books, disk: str, region: str) -> float | None:
+def hourly(books, disk, region):
     return disk_part(books, "aws", DiskSpec(type=disk, size_gib=730), region).hourly_usd
 
 
@@ -107,7 +105,7 @@ def test_prices_of_another_region_count_there_and_none_is_taken_for_another_s():
 
 
 @pytest.mark.parametrize("cloud", ["aws", "azure", "gcp"])
-def test_three_regions_of_a_cloud_have_prices_before_anything_is_asked(cloud: str):
+def test_three_regions_of_a_cloud_have_prices_before_anything_is_asked(cloud):
     """One each in America, Europe and Asia; a disk's price there has all the parts of a price."""
     book = SHIPPED.of(cloud)
     assert len(book.regional) == 2
@@ -117,7 +115,7 @@ def test_three_regions_of_a_cloud_have_prices_before_anything_is_asked(cloud: st
             assert book.prices.disks[name].is_in(price.model_dump(exclude_defaults=True)), name
 
 
-def test_overlays_of_several_regions_stand_beside_each_other(tmp_path: Path):
+def test_overlays_of_several_regions_stand_beside_each_other(tmp_path):
     for one in (overlay(FASTER), ELSEWHERE):
         write_overlay(one, tmp_path)
     assert {path.name for path in tmp_path.iterdir()} == {"aws.json", f"aws-{IRELAND}.json"}
@@ -254,7 +252,7 @@ print(json.dumps({
 
 
 @pytest.mark.slow
-def test_limits_expectations_and_prices_follow_from_its_files(tmp_path: Path) -> None:
+def test_limits_expectations_and_prices_follow_from_its_files(tmp_path):
     package, dist = tmp_path / "acme_disks", tmp_path / "acme_disks-1.0.dist-info"
     (package / "catalogue").mkdir(parents=True)
     (package / "__init__.py").write_text(PLUGIN)
@@ -268,7 +266,7 @@ def test_limits_expectations_and_prices_follow_from_its_files(tmp_path: Path) ->
     env = {**os.environ, "PYTHONPATH": path, "XDG_CACHE_HOME": str(tmp_path)}
     asked = subprocess.run([sys.executable, "-c", ASK], env=env, capture_output=True, text=True)
     assert asked.returncode == 0, asked.stderr
-    found: dict[str, Any] = json.loads(asked.stdout)
+    found = json.loads(asked.stdout)
     assert found.pop("disk") == pytest.approx(0.01)
     assert found.pop("tiered") == pytest.approx(0.01)
     assert found == {

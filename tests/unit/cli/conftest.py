@@ -1,9 +1,6 @@
 """What commands act on: a directory of the test's own, and what they print."""
 
 import json
-from collections.abc import Callable
-from pathlib import Path
-from typing import Any
 
 import pytest
 
@@ -11,7 +8,7 @@ from diskbench.cli import main
 
 
 @pytest.fixture
-def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+def here(tmp_path, monkeypatch):
     """The test's directory: where commands run, their home, and where the settings name rows and
     evidence."""
     monkeypatch.chdir(tmp_path)
@@ -25,25 +22,25 @@ def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 class Caller:
     """Runs command lines in `here`."""
 
-    def __init__(self, capfd: pytest.CaptureFixture[str]) -> None:
+    def __init__(self, capfd):
         self._capfd = capfd
 
-    def __call__(self, *words: str) -> tuple[int, str, str]:
+    def __call__(self, *words):
         """Exit code, stdout and stderr of a command line."""
         self._capfd.readouterr()
         return main.main(list(words)), *self._capfd.readouterr()
 
-    def done(self, *words: str, code: int = 0) -> str:
+    def done(self, *words, code=0):
         """What a command line that ends with `code` prints on stdout."""
         ended, out, err = self(*words)
         assert ended == code, err
         return out
 
-    def json(self, *words: str) -> Any:
+    def json(self, *words):
         """The document that a command line prints; it must end with 0."""
         return json.loads(self.done(*words, "--output", "json"))
 
-    def refused(self, *words: str) -> str:
+    def refused(self, *words):
         """What a command line says on stderr that is refused."""
         code, out, err = self(*words)
         assert (code, out) == (2, ""), err
@@ -52,14 +49,14 @@ class Caller:
 
 @pytest.fixture
 def call(
-    here: Path,  # noqa: ARG001 - the settings lead to it
-    capfd: pytest.CaptureFixture[str],
-) -> Caller:
+    here,  # noqa: ARG001 - the settings lead to it
+    capfd,
+):
     return Caller(capfd)
 
 
 @pytest.fixture
-def diskbench(call: Caller, monkeypatch: pytest.MonkeyPatch) -> Callable[..., str]:
+def diskbench(call, monkeypatch):
     """Run a command line in `here` at 80 columns; returns what it prints on stdout."""
     monkeypatch.setenv("COLUMNS", "80")
     return call.done

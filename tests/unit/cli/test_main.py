@@ -7,7 +7,6 @@ import os
 import signal
 import subprocess
 import sys
-from collections.abc import Sequence
 
 import pytest
 
@@ -23,7 +22,7 @@ HEAVY = (
 )  # fmt: skip
 
 
-def program(script: str, *arguments: str, **environment: str) -> subprocess.CompletedProcess[str]:
+def program(script, *arguments, **environment):
     """Run Python code that starts diskbench, in a process of its own."""
     return subprocess.run(
         [sys.executable, "-c", script, *arguments], env=os.environ | environment,
@@ -31,12 +30,12 @@ def program(script: str, *arguments: str, **environment: str) -> subprocess.Comp
     )  # fmt: skip
 
 
-def diskbench(*arguments: str, **environment: str) -> subprocess.CompletedProcess[str]:
+def diskbench(*arguments, **environment):
     script = "import sys; from diskbench.cli.main import main; sys.exit(main())"
     return program(script, *arguments, **environment)
 
 
-def failing(body: str, *arguments: str, **environment: str) -> subprocess.CompletedProcess[str]:
+def failing(body, *arguments, **environment):
     """`diskbench version`, whose body is `body`."""
     script = f"""
 import sys, diskbench.cli.version as module
@@ -61,7 +60,7 @@ sys.exit(main())
 """
 
 
-def imported(arguments: Sequence[str], *, also: str = "", **environment: str) -> list[str]:
+def imported(arguments, *, also="", **environment):
     found = program(IMPORTED, ",".join(filter(None, [*HEAVY, also])), *arguments, **environment)
     line = next(line for line in found.stderr.splitlines() if line.startswith("IMPORTED"))
     return line.split()[1:]
@@ -79,7 +78,7 @@ def test_a_list_imports_no_engine_and_no_numbers(tmp_path):
 
 
 def test_completion_knows_commands_and_their_options():
-    def completed(words: str, index: int) -> list[str]:
+    def completed(words, index):
         asked = {"_DISKBENCH_COMPLETE": "complete_bash", "COMP_WORDS": words}
         script = "from diskbench.cli.main import main; raise SystemExit(main([]))"
         return program(script, **asked, COMP_CWORD=str(index)).stdout.split()
@@ -183,7 +182,7 @@ def test_a_hint_on_a_terminal_names_the_program_as_a_shell_finds_it(monkeypatch,
     called = tmp_path / "diskbench"
     called.touch(mode=0o755)
 
-    def shown(path: str, *, is_terminal: bool = True) -> str:
+    def shown(path, *, is_terminal=True):
         monkeypatch.setenv("PATH", path)
         monkeypatch.setattr(Shown, "renamed", _renamed(str(called)))
         stream = io.StringIO()

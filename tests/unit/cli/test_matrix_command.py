@@ -5,7 +5,6 @@ import json
 import re
 import sys
 from functools import partial
-from pathlib import Path
 
 import jsonschema
 import pytest
@@ -28,7 +27,7 @@ from diskbench.store.clock import now
 run = partial(printed, "matrix")
 
 
-def planned(*arguments, code=0) -> MatrixOutlook:
+def planned(*arguments, code=0):
     return MatrixOutlook.model_validate_json(
         run("plan", *arguments, "--output", "json", "--offline", code=code)
     )
@@ -147,7 +146,7 @@ def test_costs_are_summed_by_provider_and_what_is_unknown_is_named():
     assert found.total.cells == 72
 
 
-def a_file(folder: Path, text: str) -> str:
+def a_file(folder, text):
     file = folder / "mine.yaml"
     file.write_text(f"name: mine\n{text}")
     return str(file)

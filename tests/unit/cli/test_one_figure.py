@@ -16,8 +16,7 @@ import yaml
 from rich.console import Console
 from tests.limiter_case import judge
 from tests.rigs.coursed import coursed
-from tests.rigs.figures import trial_figures
-from tests.rigs.golden import Golden
+from tests.rigs.database import trial_figures
 from tests.rigs.imported_disks import Job, bucket_logs, fio_file, flat_logs, gobonniego_file
 from tests.rigs.printed import print_result
 from tests.unit.report.made import plan, row
@@ -316,7 +315,7 @@ MEASURED = {"local-nvme": ("busy-core", []), "network-filesystem": ("nfs", [NETW
 
 
 @pytest.mark.parametrize("name", MEASURED)
-def test_the_verdict_on_a_run_of_ours(name: str, golden: Golden) -> None:
+def test_the_verdict_on_a_run_of_ours(name, golden):
     case, doubts = MEASURED[name]
     recorded = yaml.safe_load((DISKS / f"{case}.yaml").read_text("utf-8"))
     judged = judge(recorded | {"warnings": [doubt.code for doubt in doubts]})

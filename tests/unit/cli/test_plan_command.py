@@ -5,7 +5,6 @@ import re
 import subprocess
 import sys
 from functools import partial
-from pathlib import Path
 
 import jsonschema
 import pytest
@@ -66,7 +65,7 @@ def test_the_document_fits_its_schema_has_expectation_and_cost_and_plans_replica
 
 
 @pytest.mark.slow
-def test_a_machine_that_is_here_is_looked_at_and_what_it_should_find_is_its_promise(tmp_path: Path):
+def test_a_machine_that_is_here_is_looked_at_and_what_it_should_find_is_its_promise(tmp_path):
     here = ("--path", str(tmp_path), "--profile", "quick", "--size", "0.05")
     text = told(*here, "--promise", "iops=5000,mb_per_s=100")
     assert "rand-read-4k-qd32      5,000    20.5  disk IOPS" in text
@@ -78,16 +77,16 @@ def test_a_disk_that_is_not_sold_is_refused():
         told("--provider", "aws", "--disk", "gp9", "--size", "20", "--offline")
 
 
-def helped(*arguments: str) -> str:
+def helped(*arguments):
     return invoked("run", *arguments).output
 
 
-def flags(text: str) -> set[str]:
+def flags(text):
     return set(re.findall(r"^  (?:-\w, )?(--[a-z-]+)", text, re.MULTILINE))
 
 
 @pytest.mark.parametrize("name", plugin_names())
-def test_help_for_a_provider_shows_its_own_options_and_no_others(name: str):
+def test_help_for_a_provider_shows_its_own_options_and_no_others(name):
     text = helped("--provider", name, "--help")
     own = {one.flag for one in own_options(name)}
     foreign = {one.flag for other in plugin_names() for one in own_options(other)} - own
@@ -104,7 +103,7 @@ def test_help_for_a_provider_leaves_out_what_it_refuses():
 
 
 @pytest.mark.parametrize("name", [one for one in plugin_names() if plugin(one).rents])
-def test_throughput_is_asked_for_in_the_providers_unit(name: str):
+def test_throughput_is_asked_for_in_the_providers_unit(name):
     if "throughput" in plugin(name).refuses:
         return
     unit = "MiB/s" if plugin(name).throughput_unit_bytes == 2**20 else "MB/s (10^6"
@@ -112,7 +111,7 @@ def test_throughput_is_asked_for_in_the_providers_unit(name: str):
 
 
 @pytest.mark.parametrize("where", [["--provider", "aws"], ["--provider=local"], []])
-def test_an_option_of_another_provider_is_refused_by_its_name(where: list[str]):
+def test_an_option_of_another_provider_is_refused_by_its_name(where):
     with pytest.raises(InvalidValue, match="--cache readonly cannot be used with") as refused:
         helped(*where, "--cache", "readonly")
     assert "azure" in refused.value.advice
@@ -135,7 +134,7 @@ def test_completion_knows_the_provider_for_flags_and_values():
 
 @pytest.mark.slow
 @pytest.mark.parametrize("line", ["--help", "run --help", "run --provider azure --help"])
-def test_help_imports_no_provider_that_is_not_named(line: str):
+def test_help_imports_no_provider_that_is_not_named(line):
     asks = (
         "import sys; from diskbench.cli.main import main; main(sys.argv[1:]); "
         "print(*sorted(sys.modules), file=sys.stderr)"

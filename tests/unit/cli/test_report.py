@@ -74,7 +74,8 @@ def test_a_page_shows_all_runs_of_the_trial_and_the_seconds_of_one(stores, tmp_p
     assert SECOND in html
     assert "n = 2 runs" in html
     assert f"Inside run <code>{FIRST}</code>" in html
-    assert re.search(r"n\s=\s[2-4] s\b", html), "three, and fio's windows are late on a busy machine"
+    # Three, and fio's windows are late on a busy machine.
+    assert re.search(r"n\s=\s[2-4] s\b", html)
     assert plan.profile.title in html
 
 

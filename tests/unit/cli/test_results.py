@@ -11,7 +11,7 @@ import jsonschema
 import polars as pl
 import pytest
 from tests.books import SHIPPED
-from tests.rigs.dump import dump
+from tests.rigs.database import dump
 from tests.rigs.measured import keep_finished, measure
 from tests.rigs.plans import RUN_IDS, TRIAL_ID, make_plan, make_step, run_fio, save_plan
 

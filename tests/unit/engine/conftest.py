@@ -1,16 +1,13 @@
 """A session beside the fake cloud."""
 
-from collections.abc import Iterator
-from pathlib import Path
-
 import pytest
 
-from diskbench.engine.session import Session, open_session
+from diskbench.engine.session import open_session
 from diskbench.providers.fake.cloud import VARIABLE
 
 
 @pytest.fixture
-def session(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Session]:
+def session(tmp_path, monkeypatch):
     """A session with stores and a fake cloud of its own, in the test's directory."""
     monkeypatch.setenv(VARIABLE, str(tmp_path / "cloud"))
     made = open_session(f"sqlite:///{tmp_path}/rows.db", (tmp_path / "evidence").as_uri())

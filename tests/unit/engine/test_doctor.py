@@ -13,7 +13,7 @@ from diskbench.store.database import open_database
 from diskbench.store.schema_revision import HEAD, VERSION_TABLE
 
 
-def of(findings: list[Finding], check: str) -> Finding:
+def of(findings, check):
     (found,) = [one for one in findings if one.check == check]
     return found
 
@@ -51,7 +51,7 @@ class TestMachine:
 
 
 class TestStores:
-    def stores(self, tmp_path, name: str = "rows.db") -> list[Finding]:
+    def stores(self, tmp_path, name="rows.db"):
         return examine_stores(f"sqlite:///{tmp_path}/{name}", (tmp_path / "evidence").as_uri())
 
     def test_what_is_not_there_yet_is_not_made_and_what_is_there_stays_as_it_is(self, tmp_path):
@@ -111,7 +111,7 @@ VCPUS = Quota(kind="vcpus", name="vCPUs", region="r1", limit=64, used=60)
 GP3 = Quota(kind="disk-gib", of=("gp3",), name="GiB of gp3", region="r1", limit=1000, used=0)
 
 
-def need(amount: float, kind: str = "vcpus", of: str = "", region: str = "r1") -> Need:
+def need(amount, kind="vcpus", of="", region="r1"):
     return Need(provider="aws", region=region, kind=kind, of=of, amount=amount)
 
 
@@ -131,9 +131,7 @@ class TestQuota:
         assert (by_type.state, of_all.state) == ("ok", "problem")
         assert "takes 1,000 at once" in of_all.told
 
-    def test_without_a_matrix_what_is_used_up_is_a_warning_and_other_regions_do_not_count(
-        self,
-    ):
+    def test_without_a_matrix_what_is_used_up_is_a_warning_and_other_regions_do_not_count(self):
         full = VCPUS.model_copy(update={"used": 64})
         assert [one.state for one in compared("aws", [full, GP3], None)] == ["warning", "ok"]
         assert compared("aws", [VCPUS], [need(100, region="r2")]) == []

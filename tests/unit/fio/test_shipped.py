@@ -2,7 +2,6 @@
 
 import json
 import re
-from pathlib import Path
 
 import pytest
 from tests.rigs.plans import call_fio, machine
@@ -50,7 +49,7 @@ def test_it_fits_every_target_it_names_and_all_but_bonnie_the_oldest_fio(name):
 
 @pytest.mark.slow
 @pytest.mark.parametrize("name", shipped_names())
-def test_fio_accepts_each_step(name, tmp_path: Path):
+def test_fio_accepts_each_step(name, tmp_path):
     steps, _ = steps_at(name, FioTarget(kind="directory", path=str(tmp_path)), changes=TINY)
     files = []
     for step in steps:
@@ -135,7 +134,7 @@ def test_quick_takes_half_a_minute_and_the_snia_matrix_56_a_round_steady_on_writ
 
 @pytest.mark.slow
 @pytest.mark.parametrize("name", shipped_names())
-def test_it_really_runs(name, tmp_path: Path):
+def test_it_really_runs(name, tmp_path):
     target = tmp_path / "target"
     target.mkdir()
     steps, _ = steps_at(name, FioTarget(kind="directory", path=str(target)), changes=TINY)

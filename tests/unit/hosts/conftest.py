@@ -3,7 +3,6 @@ import pwd
 import shutil
 import subprocess
 import tempfile
-from collections.abc import Callable, Iterator
 from contextlib import ExitStack
 from pathlib import Path
 
@@ -16,7 +15,7 @@ from diskbench.errors import MeasurementFailed
 from diskbench.hosts import local, shell
 from diskbench.hosts.jobs import start_and_watch
 from diskbench.hosts.local import LocalHost
-from diskbench.hosts.unit import Unit, UnitExit
+from diskbench.hosts.unit import Unit
 from diskbench.hosts.workspace import cleanup, make_workspace
 from diskbench.model.spec import ResolvedTarget
 
@@ -24,12 +23,12 @@ __all__ = ["proxy", "ssh_config", "sshd"]
 
 
 @pytest.fixture
-def python_of() -> Callable[[str], str]:
+def python_of():
     """Gives the command of a Python of that version on this machine: Debian's, or one that pyenv
     has made for the user of this process, whatever HOME says. Skips where there is none: no
     registry has Pythons that old."""
 
-    def find(version: str) -> str:
+    def find(version):
         root = Path(os.environ.get("PYENV_ROOT", Path(pwd.getpwuid(os.getuid()).pw_dir) / ".pyenv"))
         installed = sorted(root.glob(f"versions/{version}.*/bin/python{version}"))
         found = shutil.which(f"python{version}", path="/usr/bin") or "".join(
@@ -41,7 +40,7 @@ def python_of() -> Callable[[str], str]:
 
 
 @pytest.fixture
-def as_nobody(monkeypatch) -> Callable[[], None]:
+def as_nobody(monkeypatch):
     """Let scripts on this machine run as nobody from now on, also those that are to run as root."""
     drop = ["setpriv", "--reuid=65534", "--regid=65534", "--clear-groups"]
     return lambda: monkeypatch.setattr(
@@ -50,11 +49,11 @@ def as_nobody(monkeypatch) -> Callable[[], None]:
 
 
 @pytest.fixture
-def make_loop(tmp_path) -> Iterator[Callable[..., tuple[str, Path]]]:
+def make_loop(tmp_path):
     """Attach a fresh image to a loop device; gives its path and its image. Detached afterwards."""
     with ExitStack() as stack:
 
-        def make(name: str = "disk.img", mib: int = 32) -> tuple[str, Path]:
+        def make(name="disk.img", mib=32):
             image = tmp_path / name
             if not image.exists():
                 empty_image(image, mib)
@@ -64,11 +63,11 @@ def make_loop(tmp_path) -> Iterator[Callable[..., tuple[str, Path]]]:
 
 
 @pytest.fixture
-def exchange(tmp_path) -> Iterator[Callable[[str], Path]]:
+def exchange(tmp_path):
     """Let another empty disk take the name of a loop device; gives its image."""
     other = empty_image(tmp_path / "other.img")
 
-    def exchanged(device: str) -> Path:
+    def exchanged(device):
         subprocess.run(["losetup", "-d", device], check=True)
         subprocess.run(["losetup", device, str(other)], check=True)
         return other
@@ -77,16 +76,16 @@ def exchange(tmp_path) -> Iterator[Callable[[str], Path]]:
     detach_all(other)
 
 
-def grow(device: str, image: Path) -> None:
+def grow(device, image):
     os.truncate(image, 64 * 2**20)
     subprocess.run(["losetup", "-c", device], check=True)
 
 
-def watch(unit: Unit, should_stop=lambda: False, on_tick=lambda _: None, **more) -> UnitExit:
+def watch(unit, should_stop=lambda: False, on_tick=lambda _: None, **more):
     return start_and_watch(LocalHost(), unit, on_tick, should_stop, **more)
 
 
-def refused(unit: Unit, words: str, *images: Path) -> None:
+def refused(unit, words, *images):
     """The step ends with these words before fio, and nothing is written to the disks."""
     before = [image.read_bytes() for image in images]
     with pytest.raises(MeasurementFailed, match=words):
@@ -96,7 +95,7 @@ def refused(unit: Unit, words: str, *images: Path) -> None:
 
 
 @pytest.fixture
-def target() -> Iterator[ResolvedTarget]:
+def target():
     """A directory target whose trial has its own places; taken away afterwards. Any user may pass
     to it: below tmp_path another session of pytest, also one that a test runs, closes the way."""
     trial = str(ulid.ULID()).lower()
@@ -113,10 +112,10 @@ def target() -> Iterator[ResolvedTarget]:
 
 
 @pytest.fixture
-def make_unit(target) -> Callable[..., Unit]:
+def make_unit(target):
     """A unit of a short, rate-limited fio job in a workspace that is made."""
 
-    def make(seconds: float = 1, **changes: object) -> Unit:
+    def make(seconds=1, **changes):
         make_workspace(LocalHost(), target)
         job = (
             f"[global]\ndirectory={target.work_dir}\nsize=1m\nioengine=psync\nrw=randrw\n"

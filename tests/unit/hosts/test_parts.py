@@ -6,7 +6,6 @@ import shutil
 import subprocess
 import sys
 import tracemalloc
-from collections.abc import Callable, Iterable
 from pathlib import Path
 
 import pytest
@@ -19,7 +18,6 @@ from diskbench.hosts.device import DeviceProof
 from diskbench.hosts.parts import Parts, Unpacked
 from diskbench.hosts.stripe import stripe, stripe_uuid
 from diskbench.hosts.unit import Unit
-from diskbench.ports import ByteSink
 
 TOOLS = ("sh", "id", "sha256sum")
 
@@ -28,7 +26,7 @@ class Here(Unit):
     """A unit that ended, in a directory of the test."""
 
     @property
-    def directory(self) -> str:
+    def directory(self):
         return self.state_dir
 
 
@@ -37,20 +35,18 @@ class Counted(FakeHost):
 
     sent = 0
 
-    def fetch(
-        self, script: str, sink: ByteSink, *, timeout_s: float = 60.0, root: bool = False
-    ) -> int:
+    def fetch(self, script, sink, *, timeout_s=60.0, root=False):
         host = self
 
         class Sink:
-            def write(self, data: bytes, /) -> object:
+            def write(self, data, /):
                 host.sent += len(data)
                 return sink.write(data)
 
         return super().fetch(script, Sink(), timeout_s=timeout_s, root=root)
 
 
-def ended_unit(folder: Path, *, lines: int) -> Here:
+def ended_unit(folder, *, lines):
     """A unit with a log of `lines` I/Os, as fio writes them."""
     folder.mkdir()
     chance = random.Random(1)
@@ -64,22 +60,22 @@ def ended_unit(folder: Path, *, lines: int) -> Here:
     return Here(trial_id="t", run_index=0, name="000-x", state_dir=str(folder), job="")
 
 
-def whole(got: Path) -> bool:
+def whole(got):
     """Whether the files are those of the host, and nothing else is left."""
     done = subprocess.run(["sha256sum", "--quiet", "-c", "SHA256SUMS"], cwd=got, check=False)
     return done.returncode == 0 and not list(got.glob(".*"))
 
 
-def skipped(host: FakeHost) -> list[int]:
+def skipped(host):
     """What each fetch left out of the archive."""
     return [int(n) for call in host.calls for n in re.findall(r'"skip": (\d+)', call)]
 
 
 @pytest.fixture
-def host_with(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[..., None]:
+def host_with(tmp_path, monkeypatch):
     """Let this machine have no other programs than Python, TOOLS and those given."""
 
-    def only(*programs: str) -> None:
+    def only(*programs):
         place = tmp_path / "bin"
         place.mkdir()
         for name in (*TOOLS, *programs):
@@ -143,15 +139,13 @@ def test_a_connection_that_breaks_leaves_no_half_list_of_checksums(tmp_path):
     assert names == {"fio_lat.1.log", "fio.json", "fio.exit"}
 
 
-def parts_of(
-    folder: Path, chunks: Iterable[bytes], command: list[str], limit: int = 2**30
-) -> Parts:
+def parts_of(folder, chunks, command, limit=2**30):
     """Parts of an archive, each packed by `command` on its own."""
     parts = Parts(folder, limit)
     for chunk in chunks:
         packed = subprocess.run(command, input=chunk, capture_output=True, check=True).stdout
 
-        def get(sink: ByteSink, packed: bytes = packed) -> int:
+        def get(sink, packed=packed):
             sink.write(packed)
             raise ConnectionLost("cut")
 
@@ -188,7 +182,7 @@ def test_a_part_that_unpacks_to_much_is_read_in_little_memory(tmp_path, command)
 
 @pytest.mark.parametrize("head", [b"\x1f\x8b\x08\x00rubbish", b"\x28\xb5\x2f\xfdrubbish" * 20])
 def test_what_does_not_unpack_is_damaged(tmp_path, head):
-    def get(sink: ByteSink) -> int:
+    def get(sink):
         sink.write(head * 100)
         raise ConnectionLost("cut")
 

@@ -3,7 +3,6 @@
 import fcntl
 import os
 import tempfile
-from collections.abc import Callable, Iterator
 from contextlib import ExitStack
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
@@ -30,7 +29,7 @@ ticket 7
 
 
 @pytest.fixture
-def place(monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
+def place(monkeypatch):
     """A directory of claims; whatever is claimed lies on the disk 8:0."""
     with tempfile.TemporaryDirectory(dir="/dev/shm") as name:
         monkeypatch.setattr(agent, "shared_place", lambda: name)
@@ -38,18 +37,18 @@ def place(monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
         yield Path(name)
 
 
-def a_turn(trial: str = "ours", ending: Callable[[], object] = bool) -> Turn:
+def a_turn(trial="ours", ending=bool):
     made = Turn(trial, "/nowhere", "somebody", ending)
     made.disks = {"8:0"}
     return made
 
 
-def living(trial: str = "") -> list[str]:
+def living(trial=""):
     """The trials whose claims live, by a look of somebody who claims nothing."""
     return sorted(one.trial for one in a_turn(trial).living())
 
 
-def take(turn: Turn, if_busy: str = "fail") -> None:
+def take(turn, if_busy="fail"):
     turn.take(["/somewhere"], if_busy, lambda _: None, lambda _: None)
 
 
@@ -82,7 +81,7 @@ def test_a_shared_lock_is_no_turn_and_no_claim_is_kept_for_longer_than_a_diskben
     assert turn.method == "flock"
 
 
-def left(name: str, since_s: int) -> str:
+def left(name, since_s):
     """The claim of a trial that lost its turn `since_s` seconds ago."""
     return CLAIM.format(name=name).replace("until 0", f"until {int(agent.uptime()) - since_s}")
 
@@ -130,7 +129,7 @@ def test_a_claim_that_was_removed_while_it_was_locked_is_made_again(place, monke
     claim.touch()
     removed = []
 
-    def flock(descriptor: int, operation: int) -> None:
+    def flock(descriptor, operation):
         real(descriptor, operation)
         if not removed:
             removed.append(claim.unlink())
@@ -150,7 +149,7 @@ def test_turns_are_taken_in_the_order_of_their_tickets_and_a_kept_one_is_its_tri
     waiting = a_turn("a")
     waited: list[str] = []
 
-    def step(_: float) -> None:
+    def step(_):
         """What happens meanwhile: the first trial's next step begins, then the trial ends."""
         waited.append(waiting.behind)
         if len(waited) == 1:

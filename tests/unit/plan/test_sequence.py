@@ -1,6 +1,5 @@
 """Which step comes next, the plan of a trial, and gates that it can never pass or miss."""
 
-from collections.abc import Sequence
 from types import SimpleNamespace
 
 import pytest
@@ -21,7 +20,7 @@ from diskbench.model.facts import HostFacts
 from diskbench.model.options import RentSpec
 from diskbench.model.rental import DiskSpec, Rental, Scope
 from diskbench.model.result import StepResult
-from diskbench.model.spec import Loop, Plan, Search, Step
+from diskbench.model.spec import Loop, Search, Step
 from diskbench.model.threshold import Threshold, read_conditions
 from diskbench.plan import trial
 from diskbench.plan.cells import key_values
@@ -31,15 +30,15 @@ from diskbench.providers.options import EmulationOptions
 from diskbench.units import GIB, KIB
 
 
-def a_plan(*names: str, loop: Loop | None = None) -> Plan:
+def a_plan(*names, loop=None):
     return plan(steps=tuple(step(i, name) for i, name in enumerate(names)), loop=loop)
 
 
-def finished(of: Step, iops: float = 100.0) -> StepResult:
+def finished(of, iops=100.0):
     return result(of, row(of.name, direction="write", iops=iops))
 
 
-def run_through(of: Plan, iops: Sequence[float]) -> list[Step]:
+def run_through(of, iops):
     """All steps of the run; the tracked job's IOPS are taken from `iops` round by round."""
     steps: list[Step] = []
     results: list[StepResult] = []
@@ -49,14 +48,14 @@ def run_through(of: Plan, iops: Sequence[float]) -> list[Step]:
     return steps
 
 
-def test_steps_come_in_order_and_a_loop_that_settles_late_is_judged_over_its_last_five() -> None:
+def test_steps_come_in_order_and_a_loop_that_settles_late_is_judged_over_its_last_five():
     made = a_plan("fill", "read", "write")
     assert [s.name for s in run_through(made, [1.0])] == ["fill", "read", "write"]
     made = a_plan("b", loop=Loop(first=0, tracked="b", direction="write"))
     assert len(run_through(made, [3000.0, 2000.0, 1000.0, 100.0])) == 8
 
 
-def test_a_loop_ends_at_its_last_round_and_says_so_or_after_five_flat_ones() -> None:
+def test_a_loop_ends_at_its_last_round_and_says_so_or_after_five_flat_ones():
     made = a_plan("b", loop=Loop(first=0, tracked="b", direction="write", max_rounds=25))
     values = [100.0 if i % 2 else 300.0 for i in range(30)]
     steps = run_through(made, values)
@@ -71,7 +70,7 @@ def test_a_loop_ends_at_its_last_round_and_says_so_or_after_five_flat_ones() -> 
     assert [s.index for s in steps] == list(range(11))
 
 
-def with_credit(of: Plan, lasting: float) -> Plan:
+def with_credit(of, lasting):
     """The plan on a disk that bursts to 3,000 and comes to `lasting`."""
     load = Load(block_bytes=4096, read_share=0)
     found = expectation(3000, lasting, None).model_copy(update={"load": load})
@@ -84,7 +83,7 @@ def with_credit(of: Plan, lasting: float) -> Plan:
     return of.model_copy(update={"expectation": whole})
 
 
-def test_a_loop_that_is_steady_in_a_burst_goes_on_to_the_baseline() -> None:
+def test_a_loop_that_is_steady_in_a_burst_goes_on_to_the_baseline():
     made = a_plan("fill", "b", loop=Loop(first=1, tracked="b", direction="write"))
     bursting = with_credit(made, 100.0)
     assert len(run_through(bursting, [3000.0] * 10 + [100.0])) == 1 + 15
@@ -94,7 +93,7 @@ def test_a_loop_that_is_steady_in_a_burst_goes_on_to_the_baseline() -> None:
 
 
 @given(st.lists(st.floats(min_value=1, max_value=1e6), min_size=1, max_size=40))
-def test_a_loop_always_ends_between_its_bounds(values: list[float]) -> None:
+def test_a_loop_always_ends_between_its_bounds(values):
     made = a_plan("b", loop=Loop(first=0, tracked="b", direction="write", max_rounds=12))
     assert 5 <= len(run_through(made, values)) <= 12
 
@@ -102,7 +101,7 @@ def test_a_loop_always_ends_between_its_bounds(values: list[float]) -> None:
 PROBES = tuple(f"probe-{n}" for n in range(1, 9))
 
 
-def a_search(knee: float, capacity: float = 4000.0) -> list[Step]:
+def a_search(knee, capacity=4000.0):
     """The steps of a run with a search on a disk that keeps to the target up to `knee` IOPS."""
     job = "[probe]\nrw=randread\nruntime=30\nnumjobs=64\nrate_iops=50% of capacity\n"
     probes = (step(n, name, expected_s=30.0) for n, name in enumerate(PROBES, 1))
@@ -232,7 +231,7 @@ def test_a_scale_that_leaves_a_phase_under_two_minutes_or_changes_nothing_is_sai
     assert "at most --time-scale 15" in refused.value.advice
 
 
-def a_step(text: str) -> Step:
+def a_step(text):
     return Step(index=0, name="s", job=text, expected_s=1)
 
 
@@ -249,7 +248,7 @@ def test_buffers_are_jobs_times_depth_times_the_largest_block_and_refused_where_
 
 
 @given(st.integers(1, 64), st.integers(1, 8))
-def test_what_fits_is_let_pass(depth: int, count: int) -> None:
+def test_what_fits_is_let_pass(depth, count):
     step = a_step(f"[a]\nrw=read\nbs=4k\niodepth={depth}\nnumjobs={count}\n")
     needed = trial.BASE_BYTES + depth * count * 4 * KIB
     trial.check_memory([step], HostFacts(memory_available_bytes=needed), "box")

@@ -1,8 +1,5 @@
 """A process that is killed while it makes or deletes leaves a whole resource, or none."""
 
-from pathlib import Path
-from typing import NoReturn
-
 import pytest
 from tests.rigs.books import in_directories
 
@@ -18,7 +15,7 @@ def test_a_deletion_that_is_cut_short_leaves_no_resource_without_its_tags(tmp_pa
     cloud = FakeCloud(tmp_path)
     cloud.make("one", {"diskbench-lease": "l"})
 
-    def cut_short(path: Path) -> NoReturn:
+    def cut_short(path):
         next(path.rglob("tags.json")).unlink()
         raise Killed
 
@@ -35,7 +32,7 @@ def test_a_resource_is_there_once_it_is_made_and_until_it_was_deleted_by_anybody
 ):
     cloud = FakeCloud(tmp_path)
 
-    def cut_short(*_: object) -> NoReturn:
+    def cut_short(*_):
         raise Killed
 
     with monkeypatch.context() as killed:

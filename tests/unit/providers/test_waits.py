@@ -3,7 +3,6 @@ long a machine without a hypervisor is waited for. HTTPS_PROXY and NO_PROXY coun
 
 import dataclasses
 from types import SimpleNamespace
-from typing import Any
 from unittest.mock import Mock
 
 import pytest
@@ -20,7 +19,7 @@ from diskbench.testing.rig import RigOnlooker
 SHORT = CloudTiming(first_retry_s=0.001, max_retry_s=0.002, retry_s=30.0)
 
 
-def answers(*given: object) -> Any:
+def answers(*given):
     """A call that raises or gives these, one after the other."""
     return Mock(side_effect=given)
 
@@ -30,7 +29,7 @@ def test_a_call_that_failed_on_the_way_is_made_again_and_one_that_was_refused_is
     with pytest.raises(NoCapacity):
         repeated(answers(NoCapacity("none"), 7), SHORT, None)
 
-    def again(error: BaseException) -> bool:
+    def again(error):
         return isinstance(error, NoCapacity)
 
     assert repeated(answers(NoCapacity("none"), 7), SHORT, None, again) == 7
@@ -72,7 +71,7 @@ def test_googles_names_tell_it():
 
 
 @pytest.fixture(autouse=True)
-def no_proxy_of_the_tester(monkeypatch: pytest.MonkeyPatch) -> None:
+def no_proxy_of_the_tester(monkeypatch):
     for name in ("HTTPS_PROXY", "HTTP_PROXY", "ALL_PROXY", "NO_PROXY"):
         monkeypatch.delenv(name, raising=False)
         monkeypatch.delenv(name.lower(), raising=False)
@@ -94,7 +93,7 @@ def test_the_address_of_a_proxy_is_not_taken_for_the_own_one(monkeypatch, no_pro
 def test_a_host_in_no_proxy_is_asked_for_the_own_address(monkeypatch):
     asked: list[str] = []
 
-    def request(_: object, method: str, url: str, **__: object) -> SimpleNamespace:
+    def request(_, method, url, **__):
         asked.append(f"{method} {url}")
         return SimpleNamespace(data=b"203.0.113.7\n")
 

@@ -6,9 +6,8 @@ from pathlib import Path
 from statistics import median
 
 import pytest
-from tests.rigs.figures import find_regressions
+from tests.rigs.database import find_regressions, statements_of
 from tests.rigs.replicates import measured
-from tests.rigs.statements import statements_of
 
 from diskbench.catalog.fidelity import fidelity, of_tool
 from diskbench.fio.profiles import shipped_names, shipped_profile

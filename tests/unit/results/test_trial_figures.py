@@ -4,18 +4,16 @@ from threading import Barrier, BrokenBarrierError
 
 import pytest
 from tests.books import SHIPPED
-from tests.rigs.began import begin_run
 from tests.rigs.coursed import coursed
-from tests.rigs.figures import find_regressions, trial_figures
+from tests.rigs.database import find_regressions, statements_of, trial_figures
+from tests.rigs.measured import begin_run
 from tests.rigs.plans import make_plan, save_plan
 from tests.rigs.replicates import measured
 from tests.rigs.runs import bare_run
-from tests.rigs.statements import statements_of
 from tests.rigs.synthetic import Noise, bucket, flat
 from tests.unit.report.made import result, row, step
 
 from diskbench.errors import InvalidValue, UnknownName
-from diskbench.model.result import StepResult
 from diskbench.model.spec import Search
 from diskbench.model.threshold import Threshold
 from diskbench.results.compare_runs import compare_metrics
@@ -123,13 +121,13 @@ def test_what_names_nothing_or_begins_several_names_is_refused(database):
             selected(database, text)
 
 
-def done(run_id: str, index: int, name: str, iops: float) -> StepResult:
+def done(run_id, index, name, iops):
     of = {"ios": round(iops * 30), "bytes": round(iops * 30 * 4096), "runtime_ns": 30 * NS_PER_S}
     rates = {"iops": iops, "bytes_per_s": iops * 4096}
     return result(step(index, name), row(name, run_id=run_id, step_index=index, **of, **rates))
 
 
-def judged(**steps: list[float]):
+def judged(**steps):
     """The verdicts of the last run, by step."""
     count = len(next(iter(steps.values())))
     runs = [bare_run(run_id=f"r{at}", run_index=at, provider="import") for at in range(count)]
@@ -166,7 +164,7 @@ def test_a_step_that_fell_beside_another_is_at_what_lasts():
     assert (beside.kind, beside.limiter.name) == ("baseline", "credit")
 
 
-def test_a_disk_reached_by_a_tunnel_is_the_same_subject() -> None:
+def test_a_disk_reached_by_a_tunnel_is_the_same_subject():
     disk = {"disk": "pd-ssd", "size_gib": 20}
     reached = {**disk, "gcp": {"iap": True}, "network": {"no_public_ip": True}}
     assert _rented(reached) == _rented(disk)

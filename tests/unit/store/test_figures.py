@@ -6,11 +6,10 @@ import numpy as np
 import pytest
 import sqlalchemy as sa
 from tests.rigs.api_page import documented
+from tests.rigs.database import statements_of, taken_in
 from tests.rigs.plans import make_plan
 from tests.rigs.replicates import measured
-from tests.rigs.statements import statements_of
 from tests.rigs.synthetic import Noise, bucket, flat, with_stalls
-from tests.rigs.taken_in import taken_in
 from tests.unit.report.assemble.test_summary import rented, told
 
 import diskbench

@@ -5,7 +5,7 @@ import shutil
 
 import pytest
 import sqlalchemy as sa
-from tests.rigs.dump import dump
+from tests.rigs.database import dump
 from tests.rigs.matrix_rows import CAMPAIGN, campaign_row, cell_row
 from tests.rigs.measured import TIMES, recorded
 from tests.rigs.plans import make_plan, save_plan

@@ -14,10 +14,10 @@ from typing import get_args
 import polars as pl
 import pytest
 from tests.rigs.api_page import documented
+from tests.rigs.database import taken_in
 from tests.rigs.measured import recorded
 from tests.rigs.plans import RUN_IDS, make_plan, make_step, run_fio, save_plan
 from tests.rigs.runs import a_run
-from tests.rigs.taken_in import taken_in
 
 import diskbench
 from diskbench.errors import StoreUnavailable, UnknownName

@@ -3,8 +3,8 @@
 import json
 
 import pytest
+from tests.rigs.database import taken_in
 from tests.rigs.fio_reports import Disk, Told, text
-from tests.rigs.taken_in import taken_in
 
 import diskbench
 from diskbench.errors import InvalidValue, ProfileError

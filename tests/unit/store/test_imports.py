@@ -5,9 +5,8 @@ import os
 from collections import Counter
 
 import pytest
-from tests.rigs.dump import dump
+from tests.rigs.database import dump, taken_in
 from tests.rigs.plans import make_step, run_fio
-from tests.rigs.taken_in import taken_in
 
 import diskbench
 from diskbench.errors import InvalidValue

@@ -13,10 +13,10 @@ import polars as pl
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
+from tests.rigs.database import taken_in
 from tests.rigs.fio_reports import bucket_index
 from tests.rigs.measured import TIMES
 from tests.rigs.plans import RUN_IDS, make_plan, make_step, run_fio
-from tests.rigs.taken_in import taken_in
 from tests.unit.store.conftest import histogram_line, series_rows
 
 from diskbench.errors import EvidenceDamaged, FioFailed, FioOutputUnreadable

@@ -6,9 +6,8 @@ import pytest
 import sqlalchemy as sa
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
-from tests.rigs.began import begin_run
-from tests.rigs.dump import dump
-from tests.rigs.measured import measure, recorded
+from tests.rigs.database import dump
+from tests.rigs.measured import begin_run, measure, recorded
 from tests.rigs.plans import make_plan, save_plan
 from tests.rigs.runs import a_result, a_row
 

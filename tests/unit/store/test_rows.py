@@ -9,7 +9,7 @@ import pytest
 import sqlalchemy as sa
 from sqlalchemy.dialects import postgresql
 from sqlalchemy.schema import CreateIndex, CreateTable
-from tests.rigs.dump import dump
+from tests.rigs.database import dump
 from tests.rigs.plans import CAMPAIGN_ID, RUN_IDS, TRIAL_ID, make_plan, save_plan
 from tests.rigs.runs import a_result, a_row, a_run
 

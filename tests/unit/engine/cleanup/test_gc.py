@@ -12,7 +12,6 @@ from tests.rigs.plans import TRIAL_ID, make_plan, save_plan
 
 from diskbench.engine.cleanup.gc import cost_of_lease, sweep
 from diskbench.engine.cleanup.orphans import sweep_provider
-from diskbench.engine.session import Session
 from diskbench.errors import CloudSilent, InvalidValue, UnknownName, UserError
 from diskbench.model.rental import Scope
 from diskbench.providers.fake.cloud import VARIABLE, FakeProvider, plan_fault
@@ -23,7 +22,7 @@ from diskbench.store.leases import Lease, create_lease, load_lease, release_leas
 FAKE = Scope(provider="fake")
 
 
-def leave(lease_id: str, *kinds: str, expires: float | None = 1.0) -> list[Path]:
+def leave(lease_id, *kinds, expires=1.0):
     """Something in the fake cloud, under a lease's tags."""
     left = []
     for kind in kinds or ("disk",):
@@ -36,13 +35,13 @@ def leave(lease_id: str, *kinds: str, expires: float | None = 1.0) -> list[Path]
     return left
 
 
-def lease_row(session: Session, lease_id: str, **more: object) -> Lease:
+def lease_row(session, lease_id, **more):
     row = Lease(lease_id=lease_id, provider="fake", region="fake-1", **more)
     create_lease(session.database, row)
     return load_lease(session.database, lease_id)
 
 
-def in_an_hour() -> str:
+def in_an_hour():
     return iso(datetime.now(UTC) + timedelta(hours=1))
 
 
@@ -78,7 +77,7 @@ class TestByDatabase:
         lease_row(session, "both", expires_at=in_an_hour())
         release, inner = FakeProvider.release, []
 
-        def released(*words: object, **more: object) -> None:
+        def released(*words, **more):
             if not inner:
                 inner.append(None)
                 inner[:] = sweep(session, [], dry_run=False)
@@ -180,10 +179,10 @@ class TestByProvider:
 class InRegions(FakeProvider):
     """The fake cloud, which is in three regions, one of which may not be listed."""
 
-    def regions(self, _scope: Scope) -> tuple[str, ...]:
+    def regions(self, _scope):
         return ("here", "nowhere", "there")
 
-    def found(self, scope: Scope):
+    def found(self, scope):
         if scope.region == "nowhere":
             raise UserError("an organisation policy denies it", advice="ask your administrator")
         listed = [one.model_copy(update={"scope": scope}) for one in super().found(scope)]
@@ -193,7 +192,7 @@ class InRegions(FakeProvider):
 class Copied(InRegions):
     """All is in two of them: in one it is there, in the other only copies of its tags are."""
 
-    def found(self, scope: Scope):
+    def found(self, scope):
         moved = {"scope": scope}
         if scope.region != "here":
             moved |= {"resources": (), "not_ours": ("prod-database",)}
@@ -233,10 +232,10 @@ LONG_AGO = "2026-01-01T00:00:00.000000+00:00"
 class WithClock(FakeProvider):
     """The fake cloud with a clock of its own, which may be silent."""
 
-    def __init__(self, *, silent: bool) -> None:
+    def __init__(self, *, silent):
         self.silent, self.asked = silent, 0
 
-    def present(self, _scope: Scope) -> datetime:
+    def present(self, _scope):
         self.asked += 1
         if self.silent:
             raise CloudSilent("fake answered without its time", advice="look for a proxy")
@@ -244,7 +243,7 @@ class WithClock(FakeProvider):
 
 
 @pytest.fixture(params=[True])
-def silent(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> WithClock:
+def silent(request, monkeypatch):
     made = WithClock(silent=request.param)
     monkeypatch.setattr("diskbench.providers.registry.provider", lambda _: made)
     return made

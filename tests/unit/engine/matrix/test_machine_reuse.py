@@ -14,7 +14,6 @@ from diskbench.engine.cleanup.gc import is_reached, sweep
 from diskbench.engine.matrix.admission import admit_cells
 from diskbench.engine.matrix.cells import run_ids
 from diskbench.engine.matrix.machine_reuse import let_idle_go, placed
-from diskbench.engine.session import Session
 from diskbench.engine.trial.lease import save
 from diskbench.engine.trial.planning import draft_of
 from diskbench.errors import InvalidValue
@@ -33,7 +32,7 @@ from diskbench.store.profile_file import find_profile
 MACHINE = "fake~1f0c3a"
 
 
-def begin(session: Session, count: int, **limits) -> list[str]:
+def begin(session, count, **limits):
     """A matrix whose cells share a machine; the trials that have their turn."""
     target, rent = TargetSpec(kind="directory", path=""), RentSpec(disk="plain", size_gib=1)
     cell = Cell(provider="fake", target=target, rent=rent, profile="quick")
@@ -43,13 +42,13 @@ def begin(session: Session, count: int, **limits) -> list[str]:
     return fed(session)
 
 
-def fed(session: Session) -> list[str]:
+def fed(session):
     admit_cells(session.database, campaigns.find_campaign(session.database, CAMPAIGN))
     cells = campaigns.load_cells(session.database, CAMPAIGN)
     return [cell.trial_id for cell in cells if cell.state == "queued" and cell.trial_id]
 
 
-def place(session: Session, trial_id: str):
+def place(session, trial_id):
     """The draft of a cell on its machine, as a worker opens it."""
     row = campaigns.cell_of_trial(session.database, trial_id)
     zones: list[str | None] = []
@@ -63,23 +62,23 @@ def place(session: Session, trial_id: str):
     return placed(session, row, draft_in, None), zones
 
 
-def end(session: Session, trial_id: str, state="done") -> None:
+def end(session, trial_id, state="done"):
     campaigns.update_cell(session.database, trial_id, state=state, finished_at=now(), owner=None)
 
 
-def after(session: Session, trial_id: str, state="done") -> str:
+def after(session, trial_id, state="done"):
     """The cell that has its turn when another one ends."""
     end(session, trial_id, state)
     (following,) = fed(session)
     return following
 
 
-def ends_soon(session: Session, lease_id: str) -> None:
+def ends_soon(session, lease_id):
     soon = (datetime.now(UTC) + timedelta(minutes=5)).isoformat(timespec="microseconds")
     extend_lease(session.database, lease_id, soon)
 
 
-def rent(lease_id: str) -> None:
+def rent(lease_id):
     """Something in the fake cloud under the machine's lease."""
     resources = Path(os.environ[VARIABLE]) / "resources" / f"diskbench-{lease_id}-machine"
     resources.mkdir(parents=True)
@@ -87,7 +86,7 @@ def rent(lease_id: str) -> None:
     (resources / "tags.json").write_text(json.dumps(tags))
 
 
-def left() -> int:
+def left():
     return len(FakeProvider().found(Scope(provider="fake")))
 
 

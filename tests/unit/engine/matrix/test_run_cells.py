@@ -18,7 +18,6 @@ from diskbench.engine.matrix.campaign import changed_cells
 from diskbench.engine.matrix.run_cells import follow_wishes, take
 from diskbench.engine.matrix.worker import serve
 from diskbench.engine.processes import BEAT_S
-from diskbench.engine.session import Session
 from diskbench.engine.trial.stop import Stop
 from diskbench.engine.work import cancel
 from diskbench.errors import Suspended
@@ -33,7 +32,7 @@ def session(session, monkeypatch):
     return session
 
 
-def owner_after(session: Session, *, alive: set[str]) -> tuple[bool, str | None]:
+def owner_after(session, *, alive):
     """Whether this process took a cell of the process `other`, and who owns it then."""
     plan = make_plan()
     save_plan(session.database, plan, session.evidence.url, owner="other")

@@ -3,7 +3,6 @@
 import time
 from datetime import UTC, datetime, timedelta
 from itertools import repeat
-from typing import Any
 
 import pytest
 from tests.rigs.plans import make_plan, save_plan
@@ -29,7 +28,7 @@ class Clock(datetime):
     began: float | None = None
 
     @classmethod
-    def now(cls, tz: Any = None) -> datetime:  # noqa: ARG003 - as datetime has it
+    def now(cls, tz=None):  # noqa: ARG003 - as datetime has it
         cls.began = cls.began or time.monotonic()
         return NOW + timedelta(seconds=time.monotonic() - cls.began)
 
@@ -37,11 +36,11 @@ class Clock(datetime):
 class Monitored(FakeProvider):
     """A cloud that answers each look with the next of `told`."""
 
-    def __init__(self, told: Any) -> None:
+    def __init__(self, told):
         super().__init__()
         self.told, self.looks = iter(told), 0
 
-    def metrics(self, *_: object) -> Any:
+    def metrics(self, *_):
         self.looks += 1
         answer = next(self.told)
         if isinstance(answer, Exception):
@@ -49,7 +48,7 @@ class Monitored(FakeProvider):
         return answer
 
 
-def series(*begins: datetime) -> list[CloudMetric]:
+def series(*begins):
     return [
         CloudMetric(
             name="m", of="vol", statistic="Maximum", period_s=60, limit="disk-iops",
@@ -59,10 +58,10 @@ def series(*begins: datetime) -> list[CloudMetric]:
 
 
 @pytest.fixture
-def kept(session: Session, monkeypatch: pytest.MonkeyPatch):
+def kept(session, monkeypatch):
     """Keep the metrics of a run of one step of ten minutes, the last of which ended now."""
 
-    def keep(told: Any, *, waits: bool = True, stops: bool = False, lasted_s: float = 600) -> Any:
+    def keep(told, *, waits=True, stops=False, lasted_s=600):
         cloud = Monitored(told)
         rental = Rental(scope=Scope(provider="fake"), spec=RentSpec(disk="plain"), offer="a disk")
         acquired = Acquired(address="192.0.2.1", directory="/tmp", size_bytes=1, emulated=True)

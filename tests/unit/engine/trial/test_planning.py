@@ -16,7 +16,6 @@ from diskbench.engine.trial.planning import drafts, resolve_rental
 from diskbench.engine.trial.steps import LiveTrialSteps
 from diskbench.engine.trial.stop import RetryPolicy, Stop
 from diskbench.model.options import RentSpec
-from diskbench.model.rental import Rental
 from diskbench.model.spec import Cell, TargetSpec
 from diskbench.plan.rent_options import rent_spec
 from diskbench.plugins import plugin
@@ -63,13 +62,13 @@ def test_a_plan_is_made_for_each_cell_and_none_beside_or_it_is_refused(renter, m
 DISKS = {"aws": "gp2", "azure": "Premium_LRS", "gcp": "pd-ssd"}
 
 
-def cell(provider: str, **more: object) -> Cell:
+def cell(provider, **more):
     rent = RentSpec(disk=DISKS[provider], size_gib=64, **more)
     return Cell(provider=provider, target=TargetSpec(kind="device", path=""), rent=rent,
                 profile="quick")  # fmt: skip
 
 
-def looked_up(wanted: Cell, *, offline: bool = True) -> tuple[Rental, bool, tuple[str, ...]]:
+def looked_up(wanted, *, offline=True):
     with Providers() as providers:
         return resolve_rental(providers.renter(wanted.provider), wanted, SHIPPED, offline=offline)
 
@@ -94,14 +93,11 @@ def test_without_a_region_it_is_shown_whose_price_it_is_and_one_that_is_named_is
     assert (refused.value.field, priced in refused.value.advice) == ("region", True)
 
 
-def test_an_unknown_zone_is_refused_and_an_unknown_machine_told_but_a_private_cloud_has_its_own():
+def test_an_unknown_zone_is_refused_but_a_private_cloud_has_its_own():
     with pytest.raises(errors.UnknownName, match="europe-wst1"):
         looked_up(cell("gcp", zone="europe-wst1-b"))
     private = cell("aws", region="xx-here-1", endpoint_url="http://127.0.0.1:1")
     assert looked_up(private)[0].scope.region == "xx-here-1"
-    _, _, notes = looked_up(cell("aws", region="us-east-1", instance_type="m5.lage"))
-    (note,) = notes
-    assert note.endswith("did you mean m5.large or m5d.large or m5.xlarge?")
 
 
 @pytest.mark.parametrize("provider", ["aws", "azure", "vsphere"])
@@ -127,7 +123,7 @@ def test_a_cloud_that_cannot_be_asked_is_planned_from_the_catalogue(provider, mo
         ("gcp", "n2-higmem-8", "n2-highmem-8"),
     ],
 )
-def test_a_misspelt_machine_is_refused_with_the_one_that_is_meant(provider, typed, meant) -> None:
+def test_a_misspelt_machine_is_refused_with_the_one_that_is_meant(provider, typed, meant):
     with pytest.raises(errors.UnknownName, match=typed) as refused:
         looked_up(cell(provider, instance_type=typed), offline=False)
     assert (refused.value.advice, refused.value.field) == (
@@ -150,11 +146,11 @@ def test_a_misspelt_machine_is_refused_with_the_one_that_is_meant(provider, type
         ),
     ],
 )
-def test_a_name_of_a_machine_that_may_be_new_is_taken_as_typed(provider, names) -> None:
+def test_a_name_of_a_machine_that_may_be_new_is_taken_as_typed(provider, names):
     assert [machine_book(provider).spelt(name) for name in names] == [None] * len(names)
 
 
-def test_a_machine_that_the_catalogue_lacks_is_told_with_what_is_near() -> None:
+def test_a_machine_that_the_catalogue_lacks_is_told_with_what_is_near():
     _, _, notes = looked_up(cell("aws", region="us-east-1", instance_type="m9x.large"))
     (note,) = notes
     assert note.startswith("m9x.large is not in the catalogue of machines; did you mean m5.large")

@@ -2,7 +2,6 @@
 
 import functools
 import socket
-from collections.abc import Iterator
 
 import boto3
 import pytest
@@ -15,7 +14,7 @@ from tests.unit.providers.aws.rig import REGION, Cloud, Wire
 
 
 @pytest.fixture(scope="session")
-def moto_url() -> Iterator[str]:
+def moto_url():
     server = ThreadedMotoServer(ip_address="127.0.0.1", port=0, verbose=False)
     with pytest.MonkeyPatch.context() as patched:
         patched.setattr(amis, "load_resource", without_container_images)
@@ -47,7 +46,7 @@ def class_of():
 
 
 @pytest.fixture
-def wire(monkeypatch) -> Wire:
+def wire(monkeypatch):
     """Every call of the SDK, recorded, and spoilt on request."""
     made = Wire()
     made.install(monkeypatch)
@@ -55,7 +54,7 @@ def wire(monkeypatch) -> Wire:
 
 
 @pytest.fixture
-def nobody(monkeypatch, tmp_path) -> None:
+def nobody(monkeypatch, tmp_path):
     """No credentials and no configuration of whoever runs the tests."""
     for name in (
         "AWS_PROFILE", "AWS_REGION", "AWS_DEFAULT_REGION", "AWS_ENDPOINT_URL", "AWS_SESSION_TOKEN",
@@ -69,7 +68,7 @@ def nobody(monkeypatch, tmp_path) -> None:
 
 
 @pytest.fixture
-def cloud(moto_url, wire, nobody, monkeypatch, session_of, class_of) -> Cloud:  # noqa: ARG001
+def cloud(moto_url, wire, nobody, monkeypatch, session_of, class_of):  # noqa: ARG001
     """An empty emulated AWS and all that a test needs to rent there."""
     moto_api_backend.reset()
     monkeypatch.setattr(boto3, "Session", session_of)
@@ -81,7 +80,7 @@ def cloud(moto_url, wire, nobody, monkeypatch, session_of, class_of) -> Cloud:  
 
 
 @pytest.fixture
-def unused_port() -> Iterator[int]:
+def unused_port():
     """A port that is taken and refuses: bound, and nobody listens."""
     with socket.socket() as taken:
         taken.bind(("127.0.0.1", 0))

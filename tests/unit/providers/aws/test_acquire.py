@@ -4,18 +4,16 @@ an error that says what was wrong, and a release after which nothing is left."""
 import re
 
 import pytest
-from tests.unit.providers.aws.rig import CLAIM, ROOT, Answer, Cloud, changed, refusal
+from tests.unit.providers.aws.rig import CLAIM, ROOT, changed, refusal
 
-from diskbench.errors import DiskbenchError, Interrupted, RentalFailed
+from diskbench.errors import Interrupted, RentalFailed
 from diskbench.providers.options import EmulationOptions
 from diskbench.units import GIB
 
 pytestmark = pytest.mark.slow  # each rents: some thirty calls, and an `ssh -G`
 
 
-def fails(
-    cloud: Cloud, kind: type[DiskbenchError], says: str, *, impatient: str | None = None
-) -> DiskbenchError:
+def fails(cloud, kind, says, *, impatient=None):
     """Acquire, which has to fail so; then release, after which nothing may be left."""
     rental = cloud.resolve()
     if impatient:
@@ -28,10 +26,10 @@ def fails(
     return failed.value
 
 
-def in_state(**state: str):
+def in_state(**state):
     """The answer to DescribeInstances or DescribeVolumes with another state."""
 
-    def change(answer: Answer) -> None:
+    def change(answer):
         for held in answer.get("Reservations", []):
             for instance in held["Instances"]:
                 instance["State"] = {"Name": state["name"]}
@@ -149,12 +147,12 @@ def test_an_answer_that_was_lost_makes_nothing_twice(cloud):
     assert cloud.left() == []
 
 
-def impaired(answer: Answer) -> None:
+def impaired(answer):
     for status in answer["InstanceStatuses"]:
         status["InstanceStatus"]["Status"] = "impaired"
 
 
-def attaching(answer: Answer) -> None:
+def attaching(answer):
     for volume in answer["Volumes"]:
         for held in volume["Attachments"]:
             held["State"] = "attaching"
@@ -212,17 +210,17 @@ def test_a_connection_that_breaks_is_made_again_and_what_is_late_waited_for(clou
     assert len({one["ClientToken"] for one in cloud.wire.requests("RunInstances")}) == 1
 
 
-def another_volume(answer: Answer) -> None:
+def another_volume(answer):
     answer["Volumes"][0] |= {"VolumeType": "gp3", "Size": 21, "MultiAttachEnabled": True}
 
 
-def another_machine(answer: Answer) -> None:
+def another_machine(answer):
     for instance in (one for held in answer["Reservations"] for one in held["Instances"]):
         instance["InstanceType"] = "c6i.large"
         instance["MetadataOptions"]["HttpTokens"] = "optional"
 
 
-def slower(answer: Answer) -> None:
+def slower(answer):
     """Its limits changed since they were looked up."""
     answer["InstanceTypes"][0]["EbsInfo"]["EbsOptimizedInfo"]["BaselineIops"] = 100
 
@@ -236,7 +234,7 @@ def slower(answer: Answer) -> None:
     ],
 )
 def test_what_is_other_than_asked_for_fails_the_run(cloud, operation, change, says):
-    def other(answer: Answer) -> None:
+    def other(answer):
         # That is how reading back begins.
         if operation != "DescribeVolumes" or cloud.wire.calls[-2][0] == "DescribeInstanceTypes":
             change(answer)

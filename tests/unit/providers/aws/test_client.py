@@ -1,12 +1,11 @@
 """All calls of a lease share one session, whose credentials are still renewed."""
 
 import sys
-from pathlib import Path
 from typing import Any
 
 import boto3
 import pytest
-from tests.unit.providers.aws.rig import REGION, Cloud, refusal
+from tests.unit.providers.aws.rig import REGION, refusal
 
 from diskbench.errors import AccessDenied
 
@@ -14,13 +13,13 @@ KEYS = ("AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY", "AWS_SESSION_TOKEN")
 
 
 @pytest.fixture
-def opened(cloud: Cloud, monkeypatch: pytest.MonkeyPatch) -> list[Any]:
+def opened(cloud, monkeypatch):
     """Every session of the SDK that the provider opens."""
     assert cloud.provider.sessions, "the rig stands before its sessions are counted"
     made = list[Any]()
     genuine = boto3.Session
 
-    def session(**given: Any) -> Any:
+    def session(**given):
         session = genuine(**given)
         if "botocore_session" in given:  # else it is that of the rig's own clients
             made.append(session)
@@ -71,7 +70,7 @@ def test_keys_with_an_end_are_renewed_within_the_session(cloud, opened, monkeypa
     assert opened == [session]
 
 
-def _write_keys(file: Path, key: str) -> None:
+def _write_keys(file, key):
     file.write_text(f"[default]\naws_access_key_id = {key}\naws_secret_access_key = secret\n")
 
 

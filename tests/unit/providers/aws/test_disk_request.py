@@ -1,16 +1,16 @@
-"""What cannot be had on AWS is refused before any call, with the value and what is allowed."""
-
-from typing import Any
+"""What cannot be had on AWS is refused before any call, with the value and what is allowed; which
+machine is good enough for a disk, and which one measures itself."""
 
 import pytest
 from tests.books import SHIPPED
 
+from diskbench.catalog.lookup import limits
 from diskbench.errors import InvalidValue, UnknownName, UserError
 from diskbench.model.options import RentSpec
-from diskbench.model.rental import Rental
 from diskbench.providers.aws.disk_request import disk_request
-from diskbench.providers.aws.offer import foresee
+from diskbench.providers.aws.offer import candidates, figures, foresee, too_small
 from diskbench.providers.options import EmulationOptions
+from diskbench.providers.skeleton.offer import needs
 from diskbench.units import MIB
 
 GP2 = {"disk": "gp2", "size_gib": 20}
@@ -106,7 +106,7 @@ def test_every_form_that_ec2_takes_names_a_key(key):
     disk_request(RentSpec(**GP2, kms_key=key))
 
 
-def offered(**more: Any) -> Rental:
+def offered(**more):
     """What is expected for 100 GiB of gp3 in us-east-1."""
     spec = RentSpec(disk="gp3", size_gib=100, region="us-east-1", **more)
     return foresee(SHIPPED, spec, disk_request(spec))
@@ -139,3 +139,63 @@ def test_a_snapshot_that_cannot_be_filled_is_refused(more, says):
     asked = {"disk": "gp3", "size_gib": 100, "snapshot_of_fill": True, **more}
     with pytest.raises(InvalidValue, match=says):
         disk_request(RentSpec(**asked))
+
+
+BOOK = SHIPPED.of("aws")
+
+
+def test_disks_need_a_fifth_more_of_their_machine_than_the_sum_of_their_ceilings():
+    one, four = needs(limits("aws", "gp2", 20)), needs(limits("aws", "gp2", 20), 4)
+    assert one == pytest.approx((3600, 1.2 * 128 * 2**20 / 1e6))
+    assert four == pytest.approx((4 * one[0], 4 * one[1]))
+
+
+@pytest.mark.parametrize(
+    ("disk", "size", "iops", "chosen"),
+    [
+        ("gp2", 20, None, "c6in.large"),  # 161 MB/s: an m5.large sustains 81
+        ("gp2", 256, None, "c6in.xlarge"),  # 250 MiB/s
+        ("gp3", 100, None, "c6in.large"),
+        ("io1", 100, 400, "c6in.large"),  # 100 MiB/s
+        ("io1", 100, 5000, "c6in.2xlarge"),  # 500 MiB/s
+    ],
+)
+def test_the_default_is_the_cheapest_machine_whose_baseline_is_enough(disk, size, iops, chosen):
+    need = needs(limits("aws", disk, size, iops))
+    assert candidates(BOOK, need, arch="x86_64")[0] == chosen
+    entry = BOOK.machines.types[chosen]
+    assert entry.iops >= need[0]
+    assert entry.mb_per_s >= need[1]
+
+
+@pytest.mark.parametrize(
+    "asked", [{}, {"arch": "arm64"}, {"disks": 30}, {"local_disks": 1}], ids=str
+)
+def test_candidates_are_of_today_and_fit_the_cheapest_first(asked):
+    options = {"arch": "x86_64", **asked}
+    names = candidates(BOOK, (0.0, 0.0), **options)
+    prices = [BOOK.prices.machine_hourly_usd(name) or 0.0 for name in names]
+    assert prices == sorted(prices)
+    assert names
+    for name in names:
+        entry = BOOK.machines.types[name]
+        assert (entry.current, entry.burstable, entry.arch) == (True, False, options["arch"]), name
+        assert entry.vcpus >= 2, name
+        assert entry.max_disks > asked.get("disks", 0), name
+        assert (entry.local is not None and entry.local.nvme) or "local_disks" not in asked, name
+    assert candidates(BOOK, (1e7, 0.0), **options) == (), "nothing sustains that"
+
+
+def test_a_machine_that_would_measure_itself_or_has_no_published_limits_is_told():
+    need = needs(limits("aws", "gp2", 20))
+
+    def told(machine: str, need: tuple[float, float] = need) -> str | None:
+        return too_small(machine, figures(BOOK.machines.types[machine]), need, "c6in.large")
+
+    assert told("m5.large") == (
+        "m5.large sustains 3,600 IOPS and 81 MB/s (18,750 and 594 for half an hour a day), "
+        "but the disk needs 3,600 and 161: the VM, not the disk, would be the bottleneck; "
+        "c6in.large is large enough"
+    )
+    assert "publishes no EBS limit for m3.medium" in str(told("m3.medium"))
+    assert told("c6in.large") is told("c6in.large", needs(None)) is None

@@ -2,11 +2,10 @@
 not listed yet, partitions, zones of other kinds, machines without a public address."""
 
 import dataclasses
-from typing import Any
 
 import pytest
 from tests.books import SHIPPED
-from tests.unit.providers.aws.rig import CLAIM, GP2, REGION, Answer, Cloud, cell, changed, refusal
+from tests.unit.providers.aws.rig import CLAIM, GP2, REGION, cell, changed, refusal
 
 from diskbench.errors import AccessDenied, InvalidValue, NoCapacity, UnknownName
 from diskbench.model.options import RentSpec
@@ -20,7 +19,7 @@ from diskbench.providers.aws.plugin import PLUGIN
 pytestmark = pytest.mark.slow
 
 
-def as_ec2_limits(wire: Any, call: Any) -> Answer:
+def as_ec2_limits(wire, call):
     _, request = wire.calls[-1]
     values = [value for one in request["Filters"] for value in one["Values"]]
     if len(values) > 200:
@@ -37,10 +36,10 @@ def test_many_machines_are_asked_for_in_batches_the_cheapest_first(cloud, monkey
     assert [len(request["Filters"][0]["Values"]) for request in asked] == [200, 200, 21]
 
 
-def without(instance_type: str):
+def without(instance_type):
     """No capacity for one type, in any zone."""
 
-    def spoil(wire: Any, call: Any) -> Answer:
+    def spoil(wire, call):
         if wire.calls[-1][1]["InstanceType"] == instance_type:
             raise refusal("UnfulfillableCapacity", "none", 500)
         return call()
@@ -72,11 +71,11 @@ def test_a_typed_machine_is_never_replaced(cloud):
     assert cloud.left() == []
 
 
-def empty(key: str):
+def empty(key):
     return changed(lambda answer: answer.update({key: []}))
 
 
-def hide_once(cloud: Cloud) -> None:
+def hide_once(cloud):
     """The next listing by tag shows nothing."""
     cloud.wire.spoil("DescribeInstances", empty("Reservations"))
     for kind in ("Volumes", "SecurityGroups", "KeyPairs", "NetworkInterfaces"):
@@ -84,7 +83,7 @@ def hide_once(cloud: Cloud) -> None:
 
 
 def test_a_zone_without_capacity_is_cleared_by_id_where_nothing_is_listed_yet(cloud):
-    def none_and_unlisted(*_: Any) -> Answer:
+    def none_and_unlisted(*_):
         hide_once(cloud)
         raise refusal("InsufficientVolumeCapacity", "none", 500)
 
@@ -115,7 +114,7 @@ def test_the_region_of_a_zone_is_read_from_its_whole_name(zone, region):
     assert region_of(zone) == PLUGIN.region_of(zone) == region
 
 
-def local_zone(opt_in: str):
+def local_zone(opt_in):
     item = {
         "ZoneName": "us-east-1-bos-1a", "ZoneType": "local-zone", "OptInStatus": opt_in,
         "GroupName": "us-east-1-bos-1", "RegionName": REGION, "State": "available",
@@ -142,7 +141,7 @@ def test_a_local_zone_without_opt_in_says_how_to_and_has_a_root_disk_that_each_s
     assert any("Local Zone" in warning for warning in rental.warnings)
 
 
-def a_subnet(cloud: Cloud) -> str:
+def a_subnet(cloud):
     subnets = cloud.client().describe_subnets()["Subnets"]
     found = next(one for one in subnets if one["AvailabilityZone"] == "us-east-1a")
     return str(found["SubnetId"])
@@ -204,7 +203,7 @@ def test_bare_metal_has_the_time_that_its_firmware_needs(cloud):
 
 
 def test_of_several_ebs_cards_the_first_counts():
-    def card(index: int) -> Answer:
+    def card(index):
         return {
             "EbsCardIndex": index, "BaselineIops": 100 + index, "BaselineThroughputInMBps": 10.0,
             "MaximumIops": 200, "MaximumThroughputInMBps": 20.0,

@@ -2,7 +2,6 @@
 
 import math
 import sys
-from typing import Any
 
 import boto3
 import pytest
@@ -134,7 +133,7 @@ def test_a_contradicted_catalogue_and_a_small_burstable_spot_or_open_machine_are
 
 def test_four_striped_disks_get_a_machine_for_four_and_one_takes_only_so_many(cloud):
     rental = cloud.resolve(count=4, stripe=True)
-    disk: Any = rental.disk
+    disk = rental.disk
     assert (rental.instance_type, disk.count) == ("c6in.2xlarge", 4)
     assert "4 × gp2 of 20 GiB, striped" in rental.offer
     huge = RentSpec(disk="io2", size_gib=1000, iops=256_000, count=4, stripe=True)
@@ -152,7 +151,7 @@ def test_four_striped_disks_get_a_machine_for_four_and_one_takes_only_so_many(cl
 
 
 def test_a_root_disk_is_as_its_image_and_an_instance_store_as_its_machine(cloud):
-    disk: Any = cloud.resolve(RentSpec(disk="root")).disk
+    disk = cloud.resolve(RentSpec(disk="root")).disk
     assert (disk.type, disk.size_gib) == ("gp3", 15)
     with pytest.raises(InvalidValue, match="a root disk of 10 GiB is smaller"):
         cloud.resolve(RentSpec(disk="root:gp2", size_gib=10))

@@ -1,14 +1,13 @@
 """Limits and prices of EC2 as its APIs tell them, made a patch of the catalogue."""
 
 import json
-from typing import Any
 
 import boto3
 import pytest
 from botocore.stub import Stubber
 from tests.books import SHIPPED
 
-from diskbench.catalog.books import Books, ProviderBook
+from diskbench.catalog.books import Books
 from diskbench.providers.aws.client import AwsClient, AwsTiming
 from diskbench.providers.aws.refresh import overlay, refreshed
 
@@ -37,7 +36,7 @@ NEW = {
 }  # fmt: skip
 
 
-def sold(unit: str, usd: float, **attributes: str) -> str:
+def sold(unit, usd, **attributes):
     """One product as GetProducts has it: JSON in text."""
     price = {"unit": unit, "pricePerUnit": {"USD": f"{usd:.10f}"}}
     terms = {"OnDemand": {"SKU.TERM": {"priceDimensions": {"SKU.TERM.RATE": price}}}}
@@ -58,7 +57,7 @@ STORAGE = [
 ]
 
 
-def book_of(*types: dict[str, Any]) -> ProviderBook:
+def book_of(*types):
     machines, storage = ([json.loads(one) for one in told] for told in (MACHINES, STORAGE))
     return Books((overlay(SHIPPED.of("aws"), list(types), machines, storage, TODAY),)).of("aws")
 
@@ -106,7 +105,7 @@ def test_the_apis_are_asked_as_their_models_say():
             region = "us-east-1"
             profile = None
 
-            def edge(self, service: str, timing: AwsTiming) -> AwsClient:
+            def edge(self, service, timing):
                 client = ec2 if service == "ec2" else pricing
                 return AwsClient(client, service, self, timing)  # type: ignore[arg-type]
 

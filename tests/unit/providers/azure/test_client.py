@@ -1,7 +1,6 @@
 """Where Azure is, and what a token is asked for there."""
 
 import importlib
-from typing import Any
 from urllib.parse import parse_qs, urlsplit
 
 import pytest
@@ -90,7 +89,7 @@ def test_what_a_user_types_is_no_part_of_a_query():
     class Client:
         format_url = staticmethod(str)
 
-        def send_request(self, request: Any, **_: object) -> Any:
+        def send_request(self, request, **_):
             seen.append(request.url)
             raise ServiceRequestError("nobody is there")
 

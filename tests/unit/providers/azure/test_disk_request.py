@@ -1,7 +1,5 @@
 """What is refused before any call: with the value, and what is allowed."""
 
-from typing import Any
-
 import pytest
 from tests.books import SHIPPED
 
@@ -14,7 +12,7 @@ from diskbench.providers.options import EmulationOptions
 ID = "/subscriptions/s/resourceGroups/g/providers/Microsoft."
 
 
-def asked(disk: str | None = "Premium_LRS", size: int | None = 256, **more: object) -> RentSpec:
+def asked(disk="Premium_LRS", size=256, **more):
     own = {name: more.pop(name) for name in AzureOptions.model_fields if name in more}
     return RentSpec(disk=disk, size_gib=size, azure=AzureOptions(**own), **more)
 
@@ -102,7 +100,7 @@ def test_without_a_word_there_is_no_host_cache_and_the_largest_is_just_below_fou
     assert throughput.ceiling == 1000e6
 
 
-def limits_of(spec: RentSpec) -> tuple[Any, Any, Any]:
+def limits_of(spec):
     """The limits of one disk, and its IOPS and throughput."""
     found = disk_request(spec).limits(spec.size_gib or 1)
     (pool,) = found.pools

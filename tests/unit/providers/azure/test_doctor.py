@@ -2,14 +2,13 @@
 
 import base64
 import json
-from typing import Any
 
 from diskbench.providers.azure.doctor import _claims, actions, allowed, quotas
 
 DISKS = "Microsoft.Compute/disks/write"
 
 
-def role(*names: str, without: tuple[str, ...] = ()) -> dict[str, Any]:
+def role(*names, without=()):
     return {"actions": list(names), "notActions": list(without)}
 
 
@@ -25,7 +24,7 @@ def test_an_action_is_allowed_by_any_role_that_does_not_take_it_out_again():
 
 
 def test_a_contributor_may_all_and_the_claims_of_any_token_are_borne_and_usages_are_quotas():
-    def usage(name: str, limit: int, used: int) -> dict[str, Any]:
+    def usage(name, limit, used):
         words = {"value": name, "localizedValue": f"{name} shown"}
         return {"name": words, "limit": limit, "currentValue": used}
 

@@ -8,7 +8,6 @@ errors"; Spot and Marketplace pages. Network: the codes of azure-rest-api-specs'
 public reports of each. Without a status are those that an accepted operation ends with."""
 
 import ssl
-from collections.abc import Iterator
 from types import SimpleNamespace
 
 import requests
@@ -16,14 +15,14 @@ import urllib3
 from azure.core import exceptions as sdk
 from tests.rigs.error_codes import published, table
 
-from diskbench.errors import Busy, DiskbenchError, InvalidValue
+from diskbench.errors import Busy, InvalidValue
 from diskbench.providers.azure.errors import error_code, is_missing, of_code, translate
 
 MACHINE = "Microsoft.Compute/virtualMachines/write"
 TABLE = "error-codes-azure.txt"
 
 
-def untrusted() -> sdk.ServiceRequestError:
+def untrusted():
     """What azure-core raises: around requests' error, that around urllib3's, around ssl's."""
     cause = ssl.SSLCertVerificationError("self-signed certificate")
     pool = urllib3.HTTPSConnectionPool("127.0.0.1")
@@ -102,7 +101,7 @@ BY_THE_REST = {
 """Codes of which nothing more can be said than Azure's own words."""
 
 
-def rows() -> Iterator[tuple[str, DiskbenchError]]:
+def rows():
     for name in published(TABLE):
         status, _, code = name.partition(" ")
         if name in RAISED:

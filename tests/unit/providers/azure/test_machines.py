@@ -1,15 +1,12 @@
 """Which machine, by what the catalogue and Resource SKUs say of it."""
 
-from typing import Any
-
 import pytest
 from tests.books import SHIPPED
 
 from diskbench.errors import InvalidValue, UnknownName
 from diskbench.model.options import RentSpec
 from diskbench.providers.azure import machines as azure
-from diskbench.providers.azure.disk_request import AzureDiskRequest as Asked
-from diskbench.providers.azure.disk_request import AzureMachine, DiskPath, disk_request
+from diskbench.providers.azure.disk_request import DiskPath, disk_request
 from diskbench.providers.azure.machines import candidates, offer, too_small
 from diskbench.providers.azure.plugin import AzureOptions
 from diskbench.providers.skeleton.offer import needs
@@ -23,7 +20,7 @@ SCSI = {
 }  # fmt: skip
 
 
-def sku(name: str = "Standard_D8s_v3", zones: tuple[str, ...] = ("1", "2"), **more: Any) -> dict:
+def sku(name="Standard_D8s_v3", zones=("1", "2"), **more):
     told = {**SCSI, **more.pop("told", {})}
     capabilities = [{"name": key, "value": value} for key, value in told.items()]
     info = [{"location": "eastus", "zones": list(zones)}]
@@ -31,15 +28,15 @@ def sku(name: str = "Standard_D8s_v3", zones: tuple[str, ...] = ("1", "2"), **mo
     return {**usual, "locationInfo": info, "capabilities": capabilities, **more}
 
 
-def read(told: dict[str, str] | None = None, name: str = "Standard_D8s_v3") -> AzureMachine:
+def read(told=None, name="Standard_D8s_v3"):
     return azure.machine(sku(name, told=told or {}), BOOK)
 
 
-def of(disk: str = "Premium_LRS", size: int | None = 256, cache: str | None = None) -> Any:
+def of(disk="Premium_LRS", size=256, cache=None):
     return disk_request(RentSpec(disk=disk, size_gib=size, azure=AzureOptions(cache=cache)))
 
 
-def small(asked: Asked, found: AzureMachine) -> str | None:
+def small(asked, found):
     return too_small(found, needs(asked.limits(asked.size_gib or 1)), asked, None)
 
 
@@ -98,7 +95,7 @@ def test_a_disk_that_the_machine_cannot_carry_is_refused(asked, told, words):
         azure.check_support(read(told), asked, ("Premium_LRS",))
 
 
-def chosen(asked: Asked, **more: Any) -> list[AzureMachine]:
+def chosen(asked, **more):
     """The catalogue's machines for a disk, the best first."""
     need = needs(asked.limits(asked.size_gib or 1), asked.count)
     return candidates(BOOK, azure.of_book(BOOK), need, asked, **more)

@@ -1,13 +1,12 @@
 """Limits and prices of Azure as its APIs tell them, made a patch of the catalogue."""
 
 from types import SimpleNamespace
-from typing import Any
 
 import pytest
 import urllib3
 from tests.books import SHIPPED
 
-from diskbench.catalog.books import Books, ProviderBook
+from diskbench.catalog.books import Books
 from diskbench.errors import HostUnavailable
 from diskbench.providers.azure.refresh import overlay, retail_prices
 
@@ -15,7 +14,7 @@ TODAY = "2026-11-21"
 KNOWN = SHIPPED.of("azure")
 
 
-def sku(name: str, **capabilities: str) -> dict[str, Any]:
+def sku(name, **capabilities):
     told = {
         "vCPUs": "2", "MemoryGB": "8", "PremiumIO": "True", "MaxDataDiskCount": "4",
         "MaxResourceVolumeMB": "16384", **capabilities,
@@ -31,27 +30,27 @@ PLAIN = sku(
 )  # fmt: skip
 
 
-def machine_price(name: str, usd: float, sku_name: str = "D2s v3", **more: str) -> dict[str, Any]:
+def machine_price(name, usd, sku_name="D2s v3", **more):
     return {
         "armSkuName": name, "skuName": sku_name, "productName": "Virtual Machines DSv3 Series",
         "unitOfMeasure": "1 Hour", "retailPrice": usd, **more,
     }  # fmt: skip
 
 
-def meter(product: str, name: str, unit: str, usd: float) -> dict[str, Any]:
+def meter(product, name, unit, usd):
     said = {"productName": product, "meterName": name}
     return {**said, "unitOfMeasure": unit, "retailPrice": usd}
 
 
-def disk_price(tier: str, usd: float, kind: str = "LRS") -> dict[str, Any]:
+def disk_price(tier, usd, kind="LRS"):
     return meter("Premium SSD Managed Disks", f"{tier} {kind} Disk", "1/Month", usd)
 
 
-def v2_price(part: str, usd: float, unit: str = "1/Hour") -> dict[str, Any]:
+def v2_price(part, usd, unit="1/Hour"):
     return meter("Azure Premium SSD v2", f"Premium LRS Provisioned {part}", unit, usd)
 
 
-def refreshed(machines: list[dict[str, Any]], *disks: dict[str, Any]) -> ProviderBook:
+def refreshed(machines, *disks):
     return Books((overlay(KNOWN, [PLAIN], machines, disks, TODAY),)).of("azure")
 
 
@@ -103,7 +102,7 @@ def test_premium_v2_is_priced_by_its_parts_above_what_is_free():
     assert "PremiumV2_LRS" not in refreshed([], *told[:3]).prices.disks
     price = refreshed([], *told).prices
 
-    def usd(**more: float) -> float | None:
+    def usd(**more):
         return price.disk_hourly_usd("PremiumV2_LRS", 100, "eastus", **more)
 
     assert usd() == pytest.approx(100 * 0.0001)

@@ -2,7 +2,6 @@
 
 import base64
 import json
-from typing import Any
 
 import pytest
 from emulators.azure import schema
@@ -40,9 +39,7 @@ KEY = f"{BELOW}/Microsoft.Compute/diskEncryptionSets/k"
 SNAPSHOT = f"{BELOW}/Microsoft.Compute/snapshots/s"
 
 
-def order(
-    spec: RentSpec, *, emulated: bool = False, image: wanted.AzureImage = IMAGE
-) -> AzureOrder:
+def order(spec, *, emulated=False, image=IMAGE):
     """The order for a disk, as it is resolved."""
     asked = wanted.disk_request(spec)
     details = wanted.AzureResolved(
@@ -57,7 +54,7 @@ def order(
     )  # fmt: skip
 
 
-def disk(size: int = 256, *, kind: str = "Premium_LRS", **more: Any) -> RentSpec:
+def disk(size=256, *, kind="Premium_LRS", **more):
     own = ("performance_tier", "bursting", "cache")
     azure = {name: more.pop(name) for name in own if name in more}
     return RentSpec(disk=kind, size_gib=size, azure=AzureOptions(**azure), **more)
@@ -78,11 +75,11 @@ ULTRA = order(disk(64, kind="UltraSSD_LRS", iops=500, throughput_mib_per_s=9))
 V2 = disk(20, kind="PremiumV2_LRS", iops=4000, throughput_mib_per_s=200)
 
 
-def network(order: AzureOrder) -> dict[str, dict[str, Any]]:
+def network(order):
     return {part.role: part.request for part in requests.network(order)}
 
 
-def machine(order: AzureOrder) -> dict[str, Any]:
+def machine(order):
     """The request for a machine, without what is said to its guest."""
     request = requests.machine(order, "1" if order is PLAIN else None).request
     told = base64.b64decode(request["properties"]["osProfile"]["customData"]).decode()
@@ -91,14 +88,14 @@ def machine(order: AzureOrder) -> dict[str, Any]:
     return request
 
 
-def of_disk(spec: RentSpec, zone: str | None = "2") -> dict[str, Any]:
+def of_disk(spec, zone="2"):
     (part,) = requests.disks(order(spec), zone)
     return part.request
 
 
 ATTACHED = requests.attachment(f"{BELOW}/Microsoft.Compute/disks/d", 0, "ReadWrite")
 SCHEDULE = teardown.schedule(requests.tags(CLAIM), "westeurope", "/vm", CLAIM.expires_at)
-CASES: dict[str, tuple[str, str, dict[str, Any]]] = {
+CASES = {
     "resource_group": ("resource.resources", "ResourceGroup", requests.resource_group(PLAIN)),
     "security_group": ("network", "NetworkSecurityGroup", network(PLAIN)["group"]),
     "virtual_network": ("network", "VirtualNetwork", network(PLAIN)["network"]),

@@ -2,9 +2,7 @@
 
 import json
 import threading
-from collections.abc import Iterator
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
-from typing import Any
 
 import pytest
 from tests.cloud.eager import GCP
@@ -17,11 +15,11 @@ from diskbench.providers.gcp.errors import is_missing
 class Wire:
     """Answers in order; the last one for ever."""
 
-    def __init__(self) -> None:
-        self.asked: list[tuple[str, str, Any]] = []
-        self.answers: list[tuple[int, Any]] = []
+    def __init__(self):
+        self.asked = []
+        self.answers = []
 
-    def serve(self, handler: BaseHTTPRequestHandler) -> None:
+    def serve(self, handler):
         length = int(handler.headers.get("content-length") or 0)
         body = json.loads(handler.rfile.read(length) or b"null")
         self.asked.append((handler.command, handler.path, body))
@@ -35,17 +33,17 @@ class Wire:
 
 
 @pytest.fixture
-def wire() -> Iterator[Wire]:
+def wire():
     made = Wire()
 
     class Handler(BaseHTTPRequestHandler):
-        def do_GET(self) -> None:
+        def do_GET(self):
             made.serve(self)
 
-        def do_POST(self) -> None:
+        def do_POST(self):
             made.serve(self)
 
-        def log_message(self, *_: object) -> None:
+        def log_message(self, *_):
             pass
 
     with ThreadingHTTPServer(("127.0.0.1", 0), Handler) as server:
@@ -58,12 +56,12 @@ def wire() -> Iterator[Wire]:
 
 
 @pytest.fixture
-def compute(wire: Wire, monkeypatch) -> Compute:
+def compute(wire, monkeypatch):
     monkeypatch.delenv("GOOGLE_APPLICATION_CREDENTIALS", raising=False)
     return GcpSessions().at("my-project", wire.endpoint, GCP)  # type: ignore[attr-defined]
 
 
-def refusal(status: int, reason: str) -> tuple[int, Any]:
+def refusal(status, reason):
     told = {"code": status, "message": "no", "errors": [{"reason": reason, "message": "no"}]}
     return status, {"error": told}
 

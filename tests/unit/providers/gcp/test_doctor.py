@@ -3,9 +3,7 @@ region's quotas renting counts against."""
 
 import ast
 import re
-from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
 
 import yaml
 
@@ -26,7 +24,7 @@ INDIRECT = {
 """What is called by a name that is made of a resource's place or of a loop."""
 
 
-def called() -> set[str]:
+def called():
     """Every method of the API that the adapter's code names."""
     found = set(INDIRECT)
     for file in Path(package.__path__[0]).glob("*.py"):
@@ -36,7 +34,7 @@ def called() -> set[str]:
     return found
 
 
-def _of_call(node: ast.Call) -> Iterator[str]:
+def _of_call(node):
     name = getattr(node.func, "attr", getattr(node.func, "id", ""))
     words = [str(a.value) for a in node.args if isinstance(a, ast.Constant)]
     if name in {"call", "change"} and len(words) >= 2:
@@ -60,7 +58,7 @@ def test_the_role_allows_what_is_called_and_the_page_shows_it_as_it_is_printed()
 
 
 def test_totals_families_and_disks_are_told_apart():
-    def told(**limits: float) -> list[dict[str, Any]]:
+    def told(**limits):
         return [{"metric": name, "limit": one, "usage": 8.0} for name, one in limits.items()]
 
     limits = {"CPUS": 24, "C3_CPUS": 8, "PREEMPTIBLE_CPUS": 0, "COMMITTED_CPUS": 0}

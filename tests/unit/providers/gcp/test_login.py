@@ -1,7 +1,6 @@
 """Who calls, and where: a token goes to Google, or to whom its owner sends it over TLS."""
 
 import json
-from pathlib import Path
 
 import pytest
 from emulators.gcp.server import write_credentials
@@ -14,7 +13,7 @@ EMULATOR = "http://127.0.0.1:8080"
 
 
 @pytest.fixture(autouse=True)
-def nobody(monkeypatch, tmp_path: Path) -> None:
+def nobody(monkeypatch, tmp_path):
     """No credentials of whoever runs the tests."""
     for name in (
         "GOOGLE_APPLICATION_CREDENTIALS", "GOOGLE_CLOUD_PROJECT", "GCLOUD_PROJECT",
@@ -26,7 +25,7 @@ def nobody(monkeypatch, tmp_path: Path) -> None:
 
 
 @pytest.fixture
-def key_file(tmp_path: Path, monkeypatch) -> Path:
+def key_file(tmp_path, monkeypatch):
     """A service account's key, whose tokens `EMULATOR` gives; in use."""
     file = tmp_path / "key.json"
     write_credentials(file, EMULATOR, "somebody")
@@ -34,7 +33,7 @@ def key_file(tmp_path: Path, monkeypatch) -> Path:
     return file
 
 
-def googles(file: Path, **more: str) -> None:
+def googles(file, **more):
     told = json.loads(file.read_text()) | {"token_uri": "https://oauth2.googleapis.com/token"}
     file.write_text(json.dumps(told | more))
 

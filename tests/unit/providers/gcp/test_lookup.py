@@ -3,11 +3,10 @@
 import pytest
 from tests.books import SHIPPED
 from tests.cloud.eager import GCP
-from tests.cloud.rented_gcp import PROJECT, Gcp
+from tests.cloud.rented_gcp import PROJECT
 
 from diskbench.errors import InvalidValue, UnknownName
 from diskbench.model.options import RentSpec
-from diskbench.model.rental import Rental
 from diskbench.model.spec import Cell, TargetSpec
 from diskbench.providers.gcp.cloud import GCPProvider
 from diskbench.providers.gcp.disk_request import GcpDiskRequest, GcpMachine, GcpResolved
@@ -19,14 +18,14 @@ ALL = ("us-central1-a", "us-central1-b", "us-central1-c", "us-central1-f")
 
 
 @pytest.fixture
-def look(gcp: Gcp, monkeypatch):
+def look(gcp, monkeypatch):
     """Resolve what is typed."""
     for name, value in gcp.env.items():
         monkeypatch.setenv(name, value)
     for name in ("CLOUDSDK_COMPUTE_REGION", "CLOUDSDK_COMPUTE_ZONE"):
         monkeypatch.delenv(name, raising=False)
 
-    def resolve(disk: str = "pd-ssd", size_gib: int | None = 20, **more: object) -> Rental:
+    def resolve(disk="pd-ssd", size_gib=20, **more):
         told = {"disk": disk, "size_gib": size_gib, "endpoint_url": gcp.endpoint, **more}
         target, spec = TargetSpec(kind="device", path=""), RentSpec.model_validate(told)
         cell = Cell(provider="gcp", target=target, rent=spec, profile="quick")
@@ -35,7 +34,7 @@ def look(gcp: Gcp, monkeypatch):
     return resolve
 
 
-def details(rental: Rental) -> GcpResolved:
+def details(rental):
     return GcpResolved.model_validate(rental.details)
 
 

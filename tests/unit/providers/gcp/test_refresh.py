@@ -1,7 +1,6 @@
 """Prices of Google Cloud as its billing catalogue tells them, made a patch of the catalogue."""
 
 from types import SimpleNamespace
-from typing import Any
 
 import pytest
 from tests.books import SHIPPED
@@ -16,9 +15,7 @@ KNOWN = SHIPPED.of("gcp").prices
 N2 = {"name": "n2-standard-8", "guestCpus": 8, "memoryMb": 32768}
 
 
-def sku(
-    description: str, usd: float, *, region: str = "us-central1", usage: str = "OnDemand"
-) -> Any:
+def sku(description, usd, *, region="us-central1", usage="OnDemand"):
     whole, nanos = divmod(round(usd * 1e9), 10**9)
     price = {"currencyCode": "USD", "units": str(whole), "nanos": nanos}
     return {
@@ -48,7 +45,7 @@ def test_a_machine_costs_its_cores_and_its_memory_and_those_that_share_cores_or_
     assert machine_part(books, "gcp", "e2-micro", "us-central1") == before
 
 
-def disks_of(*skus: Any) -> Any:
+def disks_of(*skus):
     return Books((overlay(KNOWN, [], skus, TODAY),)).of("gcp").prices.disks
 
 
@@ -70,7 +67,7 @@ def test_all_pages_are_read_and_a_catalogue_that_refuses_is_told():
     pages = {None: {"skus": [1], "nextPageToken": "two"}, "two": {"skus": [2]}}
     asked = []
 
-    def get(url: str, fields: dict[str, str]) -> Any:
+    def get(url, fields):
         asked.append({"url": url, **fields})
         return SimpleNamespace(status_code=200, json=lambda: pages[fields.get("pageToken")])
 

@@ -1,4 +1,5 @@
-"""What Compute Engine is sent: each request is a file, and Google's own description accepts it."""
+"""What Compute Engine is sent: each request is a file, and Google's own description accepts it.
+What was sent for a lease, read back from operations."""
 
 import functools
 import json
@@ -17,6 +18,7 @@ from diskbench.model.rental import Claim
 from diskbench.providers.gcp import disk_request as wanted
 from diskbench.providers.gcp import requests
 from diskbench.providers.gcp.client import API, GceTiming, parts_of
+from diskbench.providers.gcp.leases import still_made
 from diskbench.providers.gcp.provision import run_s
 from diskbench.providers.gcp.requests import GUEST_GRACE_S, GcpOrder
 from diskbench.providers.keys import LeaseKeys
@@ -190,3 +192,42 @@ def test_labels_are_such_as_google_takes_and_a_firewall_rule_says_whose_it_is():
     assert requests.lease_of_rule(rule) == ("01jlease", 1_800_000_000.0)
     assert requests.lease_of_rule({**rule, "name": "somebodys"}) is None
     assert requests.lease_of_rule({"name": "diskbench-01jlease-ssh"}) is None
+
+
+ZONE_URL = "https://www.googleapis.com/compute/v1/projects/p/zones/us-central1-a"
+MACHINE = f"{ZONE_URL}/instances/diskbench-one-machine"
+
+
+def operation(kind, at, status="DONE", **more):
+    started = f"2026-11-23T00:00:{at:02}Z"
+    told = {"operationType": kind, "targetLink": MACHINE, "status": status, "insertTime": started}
+    return {**told, **more}
+
+
+FAILED = {"error": {"errors": [{"code": "STOCKOUT", "message": "none"}]}}
+
+
+@pytest.mark.parametrize(
+    ("operations", "is_there"),
+    [
+        ([operation("insert", 1, "RUNNING")], True),
+        ([operation("insert", 1)], True),
+        ([operation("insert", 1, **FAILED)], False),
+        ([operation("insert", 1), operation("delete", 2)], False),
+        ([operation("insert", 1), operation("delete", 2, "RUNNING")], True),
+        ([operation("insert", 1), operation("delete", 2, **FAILED)], True),
+        ([operation("delete", 2), operation("insert", 1)], False),
+        ([operation("delete", 2), operation("insert", 3), operation("insert", 1)], True),
+        ([operation("attachDisk", 1)], False),
+    ],
+)
+def test_what_was_sent_is_told_by_the_last_operation_on_it(operations, is_there):
+    made = {"name": "diskbench-one-machine", "zone": "us-central1-a"}
+    told = "instance us-central1-a/diskbench-one-machine"
+    assert still_made(operations) == ({told: made} if is_there else {})
+
+
+def test_a_rule_has_no_zone():
+    link = "https://www.googleapis.com/compute/v1/projects/p/global/firewalls/diskbench-one-ssh"
+    found = still_made([operation("insert", 1, targetLink=link)])
+    assert found == {"firewall diskbench-one-ssh": {"name": "diskbench-one-ssh"}}

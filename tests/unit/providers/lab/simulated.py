@@ -28,17 +28,15 @@ class SimulatedDisk:
     _bytes: float = 0.0
     _told: ThrottleLimits = NO_LIMITS
 
-    def __post_init__(self) -> None:
+    def __post_init__(self):
         self.governor = Governor(Orders(1, 1, "/nowhere", (self.disk,)))
         self._tick(0.0)
 
-    def hold_credit(self, *, on: bool) -> None:
+    def hold_credit(self, *, on):
         """As LabProvider.set_credit."""
         self.governor.follow(replace(self.governor.orders, credit=on))
 
-    def run(
-        self, block_bytes: int, *, seconds: float = math.inf, bytes_moved: float = math.inf
-    ) -> list[float]:
+    def run(self, block_bytes, *, seconds=math.inf, bytes_moved=math.inf):
         """Reads of a size, deep enough to take whatever is allowed, for a time or until so much is
         moved; the blocks of each whole second."""
         parts = math.ceil(block_bytes / self.cut_bytes)
@@ -62,12 +60,12 @@ class SimulatedDisk:
                 of_second = 0.0
         return done
 
-    def left(self) -> dict[str, float]:
+    def left(self):
         """Credits by pool and kind: `0/iops`."""
         left = self.governor.balances_left()
         return {key.partition("/")[2]: value for key, value in left.items()}
 
-    def _tick(self, seconds: float) -> None:
+    def _tick(self, seconds):
         self.at_s += seconds
         kernel = self.disk.kernel
         counters = Counters(self._ops, round(self._bytes), 0, 0)

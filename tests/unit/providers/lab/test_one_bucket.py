@@ -5,7 +5,6 @@ from __future__ import annotations
 
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import numpy as np
 import pytest
@@ -17,13 +16,13 @@ from diskbench.analysis.phases import step_phases
 from diskbench.analysis.setting import Setting
 from diskbench.analysis.stretches import Measured, StepPromise
 from diskbench.analysis.verdict import verdict
-from diskbench.catalog.bucket import Allowance, SharedLimits, capacity, lasts_s, scaled
+from diskbench.catalog.bucket import SharedLimits, capacity, lasts_s, scaled
 from diskbench.catalog.entry import catalogue, clouds
 from diskbench.catalog.expect import Stage, simulate
-from diskbench.catalog.lookup import DiskLimits, disk_types, limits
+from diskbench.catalog.lookup import disk_types, limits
 from diskbench.catalog.machine import machine_of
-from diskbench.catalog.path import Gate, without_cache
 from diskbench.catalog.path import Path as Way
+from diskbench.catalog.path import without_cache
 from diskbench.errors import UserError
 from diskbench.model.expectation import Load
 from diskbench.model.options import RentSpec
@@ -36,14 +35,6 @@ from diskbench.providers.lab.supervisor.rates import ThrottledDisk
 from diskbench.providers.options import EmulationOptions
 from diskbench.units import KIB, MIB
 
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from numpy.typing import NDArray
-
-    from diskbench.model.spec import Plan
-    from diskbench.model.verdict import Verdict
-
 SIZES_GIB = (1, 20, 33, 100, 334, 500, 999, 1024, 2048, 8192, 12_000, 16_384)
 """Of types whose figures follow a formula: both ends, and where the formulas bend."""
 BETWEEN = [pytest.param(n * KIB, marks=pytest.mark.thorough) for n in (64, 512)]
@@ -55,7 +46,7 @@ CLEAR_FALL = 1.3
 """A fall by less may be seen as no fall."""
 
 
-def _with_bucket() -> Iterator[tuple[str, str, int]]:
+def _with_bucket():
     for cloud in clouds():
         for name in disk_types(cloud):
             entry = catalogue(cloud).disks[name]
@@ -69,7 +60,7 @@ def _with_bucket() -> Iterator[tuple[str, str, int]]:
                     yield cloud, name, size
 
 
-def _buckets(found: DiskLimits) -> list[Allowance]:
+def _buckets(found):
     both = [one for pool in found.pools for one in (pool.iops, pool.bytes_per_s) if one]
     return [one for one in both if capacity(one)]
 
@@ -77,7 +68,7 @@ def _buckets(found: DiskLimits) -> list[Allowance]:
 BUCKETS = list(_with_bucket())
 
 
-def _of_each_type_the_ends() -> Iterator[object]:
+def _of_each_type_the_ends():
     """All disks; those between a type's smallest and largest size are run by script/test."""
     sizes: dict[tuple[str, str], list[int]] = {}
     for cloud, name, size in BUCKETS:
@@ -191,18 +182,18 @@ def test_every_bucket_of_a_machine_empties_when_the_plan_says(cloud):
     assert seen
 
 
-def _of(path: Way, limit: str) -> Allowance | None:
+def _of(path, limit):
     return next((gate.allowance for gate in path.gates if gate.limit == limit), None)
 
 
-def _last_empty_s(plan: Plan) -> float:
+def _last_empty_s(plan):
     """When, under the plan's measured load from full, the last bucket that it uses is empty."""
     expected = plan.expectation.of(plan.expectation.steps[1])
     course = simulate(limit_path_of(plan, SHIPPED), [Stage(expected.load)])
     return max((leg.end_s for leg in course.legs if leg.emptied), default=0.0)
 
 
-def _plan(cloud: str, name: str, size: int, scale: float, block: int) -> Plan:
+def _plan(cloud, name, size, scale, block):
     size_words = f"{FILLED // MIB}m"
     profile = (
         "---\ntitle: one bucket\nquestion: does it agree?\nsource: this test\n"
@@ -218,7 +209,7 @@ def _plan(cloud: str, name: str, size: int, scale: float, block: int) -> Plan:
     )  # fmt: skip
 
 
-def _lab(plan: Plan, found: DiskLimits, scale: float) -> SimulatedDisk:
+def _lab(plan, found, scale):
     known = limit_path_of(plan, SHIPPED).limits
     loop = LoopDevice("loop9", "7:9", Path("/nowhere"))
     (disk,) = ordered(LabDisk("vol", ("/dev/x",), loop, known), scale)
@@ -227,22 +218,22 @@ def _lab(plan: Plan, found: DiskLimits, scale: float) -> SimulatedDisk:
     return SimulatedDisk(disk, min(rule.max_io_bytes or 512 * KIB, 512 * KIB))
 
 
-def _key(gate: Gate) -> str:
+def _key(gate):
     return "0/iops" if gate.counts == "ios" else "0/bytes"
 
 
-def _same_balances(lab: SimulatedDisk, path: Way, left: tuple[float, ...]) -> None:
+def _same_balances(lab, path, left):
     for gate, balance in zip(path.gates, left, strict=True):
         if gate.capacity:
             assert lab.left()[_key(gate)] == pytest.approx(balance, abs=_nearly(gate))
 
 
-def _nearly(gate: Gate) -> float:
+def _nearly(gate):
     """3 % of the bucket, and what the lab owes or saves up for its next look (credit.py)."""
     return 0.03 * gate.capacity + gate.allowance.baseline
 
 
-def _judged(series: NDArray[np.float64], block: int, promise: StepPromise) -> Verdict:
+def _judged(series, block, promise):
     phases = step_phases(series, series * block, shortest_s=10)
     iops = float(series.mean())
     measured = Measured(

@@ -5,7 +5,6 @@ import threading
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from types import SimpleNamespace
-from typing import Any
 
 import pytest
 from tests.unit.providers.vsphere.made import resolved
@@ -30,7 +29,7 @@ class Opened:
 
 
 def test_threads_that_ask_at_the_same_time_share_one_session():
-    sessions: Sessions[Opened] = Sessions()
+    sessions = Sessions()
     all_asked, made = threading.Barrier(4), list[Opened]()
 
     def open_new() -> Opened:
@@ -53,7 +52,7 @@ def fail(*_: object) -> Opened:
 
 
 def test_a_refused_session_is_opened_anew_and_closing_ends_all_also_after_one_that_fails():
-    sessions: Sessions[Opened] = Sessions()
+    sessions = Sessions()
     with pytest.raises(OSError, match="nobody"):
         sessions.of("eu", fail)
     first = sessions.of("eu", Opened)
@@ -62,7 +61,7 @@ def test_a_refused_session_is_opened_anew_and_closing_ends_all_also_after_one_th
     assert second is not first
     assert sessions.of("eu", Opened) is second
     assert first.closed == 0, "others may use it"
-    sessions: Sessions[Any] = Sessions()
+    sessions = Sessions()
     sessions.of("us", lambda: SimpleNamespace(close=fail, refused=threading.Event()))
     second = sessions.of("eu", Opened)
     sessions.close()

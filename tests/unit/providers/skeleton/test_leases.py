@@ -1,9 +1,6 @@
 """The rounds of a release, as every cloud gives back a lease; a listing that lags is asked again,
 by one rule for all clouds."""
 
-from collections.abc import Collection
-from pathlib import Path
-
 import pytest
 
 from diskbench.errors import AccessDenied, HostUnavailable, ReleaseFailed
@@ -16,24 +13,24 @@ from diskbench.providers.waits import CloudTiming
 ONE = Which("01jone")
 
 
-def of(names: tuple[str, ...]) -> Listed:
+def of(names):
     return Listed(dict.fromkeys(names))
 
 
 class Cloud:
     """What is listed, one answer after the other; the last again and again."""
 
-    def __init__(self, *answers: tuple[str, ...]) -> None:
+    def __init__(self, *answers):
         self.answers = list(answers)
         self.told: list[set[str]] = []
 
-    def list_lease(self, deleted: Collection[str]) -> Listed:
+    def list_lease(self, deleted):
         self.told.append(set(deleted))
         return of(self.answers.pop(0) if len(self.answers) > 1 else self.answers[0])
 
 
 @pytest.fixture(autouse=True)
-def keys(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+def keys(tmp_path, monkeypatch):
     """Where the lease's keys are."""
     monkeypatch.setenv("XDG_DATA_HOME", str(tmp_path))
     place = lease_directory(ONE.lease_id)
@@ -63,7 +60,7 @@ def test_what_never_ends_is_given_up_after_some_rounds_and_named():
 def test_a_failure_ends_the_rounds_and_what_is_left_is_named_with_its_reason(keys):
     rounds: list[int] = []
 
-    def give_back(_: Listed, failures: Failures) -> None:
+    def give_back(_, failures):
         rounds.append(1)
         with noting(failures, "disk a", lambda _: False):
             raise AccessDenied("no right to delete it")
@@ -78,7 +75,7 @@ def test_a_failure_ends_the_rounds_and_what_is_left_is_named_with_its_reason(key
 
 
 def test_a_failure_of_what_is_gone_after_all_is_none():
-    def give_back(_: Listed, failures: Failures) -> None:
+    def give_back(_, failures):
         failures["disk a"] = "took too long"
 
     release(ONE, "here", Cloud(("disk a",), ()).list_lease, give_back)
@@ -89,7 +86,7 @@ def test_a_failure_of_what_is_gone_after_all_is_none():
 
 
 def test_a_listing_or_a_login_that_fails_is_told_with_its_advice():
-    def look(_: object) -> Listed:
+    def look(_):
         raise HostUnavailable("nobody answers", advice="look at the network")
 
     with pytest.raises(ReleaseFailed, match="could not be listed: nobody answers") as failed:
@@ -112,7 +109,7 @@ LONG_S = 600.0
 """Longer than any test: only the listing ends the wait."""
 
 
-def lag(unlisted_s: float | None = None, listed_s: float = 0.0, repeats: int = 0) -> Lag:
+def lag(unlisted_s=None, listed_s=0.0, repeats=0):
     return Lag(QUICK, lambda _: unlisted_s, listed_s, repeats)
 
 

@@ -4,19 +4,16 @@ The faults are those that VMware's API declares for each method (pyVmomi's descr
 all kinds of each, and the runtime faults, which any method can have."""
 
 import ssl
-from collections.abc import Iterator
-from typing import Any
 from xml.parsers.expat import ExpatError, ParserCreate
 
 import pytest
 from pyVmomi import vim, vmodl
 from tests.rigs.error_codes import table
 
-from diskbench.errors import DiskbenchError
 from diskbench.providers.vsphere.errors import is_missing, of_fault, translate
 
 
-def page_of_a_proxy() -> ExpatError:
+def page_of_a_proxy():
     """What pyVmomi raises for an answer that is no XML."""
     try:
         ParserCreate().Parse("an internal error")
@@ -41,7 +38,7 @@ METHODS = (
     ("vim.Task", "Cancel"),
 )  # fmt: skip
 ACTION = "VirtualMachine.Clone"
-RAISED: dict[str, Exception] = {
+RAISED = {
     "NoPermission: privilege":
         vim.fault.NoPermission(privilegeId="VirtualMachine.Config.AddNewDisk"),
     "NoDiskSpace: datastore": vim.fault.NoDiskSpace(datastore="nvme"),
@@ -53,11 +50,11 @@ RAISED: dict[str, Exception] = {
 }  # fmt: skip
 
 
-def faults() -> list[Any]:
+def faults():
     """The types of all these faults, by name."""
     from pyVmomi import VmomiSupport, vmodl
 
-    declared: set[Any] = {vmodl.RuntimeFault}
+    declared = {vmodl.RuntimeFault}
     for owner, method in METHODS:
         told = VmomiSupport.GetVmodlType(owner)._GetMethodInfo(method)
         declared |= {VmomiSupport.GetVmodlType(name) for name in told.faults or ()}
@@ -68,7 +65,7 @@ def faults() -> list[Any]:
     return sorted(found, key=lambda one: str(one._wsdlName))
 
 
-def rows() -> Iterator[tuple[str, DiskbenchError]]:
+def rows():
     for kind in faults():
         yield str(kind._wsdlName), of_fault(kind(msg="SAID"), ACTION)
     for name, raised in RAISED.items():

@@ -2,7 +2,6 @@
 read back from a machine's notes as it was written, and from nobody else's."""
 
 import json
-from typing import Any
 
 import pytest
 from hypothesis import given
@@ -37,7 +36,7 @@ LIMITED = resolved(
 OWN_DISK = vim.vm.device.VirtualDisk(key=2000, controllerKey=1000, unitNumber=0, capacityInKB=2**21)
 
 
-def card() -> Any:
+def card():
     """The template's network card."""
     return vim.vm.device.VirtualVmxnet3(key=4000, controllerKey=100)
 
@@ -57,13 +56,13 @@ CASES = {
 }  # fmt: skip
 
 
-def as_text(request: Any) -> str:
+def as_text(request):
     """The members that are sent: those that are set."""
     members = json.loads(json.dumps(request, cls=VmomiJSONEncoder))
     return json.dumps(_set(members), indent=2, sort_keys=True) + "\n"
 
 
-def _set(found: Any) -> Any:
+def _set(found):
     if isinstance(found, list):
         return [_set(one) for one in found]
     if isinstance(found, dict):

@@ -8,7 +8,7 @@ from html.parser import HTMLParser
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
-from tests.rigs.began import begin_run
+from tests.rigs.measured import begin_run
 from tests.rigs.plans import make_plan, save_plan
 from tests.rigs.runs import a_result
 from tests.rigs.searching import examples

@@ -3,7 +3,6 @@
 import re
 import time
 from functools import partial
-from typing import Any
 
 import pytest
 from hypothesis import given
@@ -287,7 +286,7 @@ def run(*steps, unchecked=0, logs=0, date="2018-03-16", local_time=None):
         ))
         for index, checks in enumerate(steps)
     )  # fmt: skip
-    parsed: Any = None
+    parsed = None
     source = ImportSource("a.json", b"", parsed, {f"a_bw.{n}.log": b"" for n in range(logs)})
     record = ImportRecord.model_construct(local_time=local_time)
     manifest = Manifest.model_construct(trial_id="t", imported=record)

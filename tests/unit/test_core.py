@@ -3,6 +3,7 @@
 import ast
 import importlib.metadata
 import json
+import shutil
 import subprocess
 import sys
 import tomllib
@@ -132,8 +133,9 @@ WORKS = [
 
 
 @pytest.fixture(scope="module")
-def ran(tmp_path_factory):
+def ran(tmp_path_factory, cache_home):
     home = tmp_path_factory.mktemp("core")
+    shutil.copytree(cache_home / "diskbench", home, dirs_exist_ok=True)
     (home / "one.fio").write_text(ONE_STEP)
     lines = home / "lines"
     lines.write_text("\n".join((*WORKS, *NEEDS)))

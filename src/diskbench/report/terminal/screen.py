@@ -63,6 +63,7 @@ class GuardedLive(Live):
 
 _NARROWEST = 20
 _COMMAND = re.compile(
+    r"(?:\S*/)?(?:python[\d.]* -m|(?:uv )?pip3? install|uv tool)\b[^;]*|"  # extras.py
     r"\b(?:diskbench(?: [a-z-]+){1,2}|[a-z]+(?: [a-z][a-z-]*){1,3}(?= --?[a-z]))\b"
     r"(?: (?:--?[a-z][\w-]*|[a-z-]*[A-Z0-9_~./][^\s;,)]*|'[^']*'))*"
 )

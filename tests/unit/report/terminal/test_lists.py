@@ -327,6 +327,11 @@ def test_further_lines_hang_below_the_first_and_no_path_is_broken():
     assert told == "name  one two three four\n      five six"
     path = "/var/" + "long-" * 20
     assert path in hanging("at  ", f"it lies in {path}", width=40).split()
+    install = (
+        "/venv/bin/python -m ensurepip && /venv/bin/python -m pip install 'polars>=2.1' 'x>=1'"
+    )
+    for command in (install, "uv pip install --python /venv/bin/python 'polars>=2.1'"):
+        assert command in hanging("install it first: ", command, width=40, indent=2)
     assert hanging("notes  ", "") == "notes"
 
 

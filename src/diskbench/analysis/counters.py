@@ -50,7 +50,7 @@ def by_counters(judged: Judged, setting: Setting) -> tuple[Judged, tuple[Reason,
     if round(least_s) < round(most_s):
         words = f"at least {words}"
     is_mostly = least_s >= _MOSTLY * seconds
-    if is_mostly and (asked or found.name in {"unknown", "fixed-limit"}):
+    if is_mostly and (asked or found.is_unexplained):
         name = found.name if asked else limit
         evidence = (*found.evidence, f"{CONFIRMED}: {words}")
         limiter = found.model_copy(update={"name": name, "evidence": evidence})

@@ -226,7 +226,7 @@ def _beside_promise(stretch: Stretch, setting: Setting, judged: Judged) -> list[
     figure, below = _figure(stretch, setting), f"is {judged.ratio:.0%} of the {documented}"
     if judged.ratio >= _BELOW:
         return []
-    if judged.limiter.name in {"unknown", "fixed-limit"} and not is_plausible:
+    if judged.limiter.is_unexplained and not is_plausible:
         words = f"{figure} {below}, and nothing that was measured explains it"
         return [doubts.BELOW_PROMISE.reason(words)]
     if judged.limiter.name == "credit" and not stretch.is_mixed:

@@ -49,6 +49,11 @@ class Limiter(Frozen):
     name: LimiterName
     evidence: tuple[str, ...] = ()
 
+    @property
+    def is_unexplained(self) -> bool:
+        """Whether a better known limiter may take its place."""
+        return self.name in {"unknown", "fixed-limit"}
+
     def words(self) -> str:
         """`disk IOPS`, as a person calls it."""
         return LIMITER_WORDS[self.name]

@@ -220,8 +220,6 @@ _FEWEST_LEVELS = 2
 _FEWEST_ALIKE = 3
 _FEWEST_KINDS = 2
 _CACHED = frozenset(CACHES) - {"none"}
-_OPEN = frozenset({"unknown", "fixed-limit"})
-"""Limiters that a better known one replaces."""
 _LOADS = {
     "rand-512-9to1": Load(block_bytes=512, read_share=0.9, direct=False),
     "seq-read-64k": Load(block_bytes=64 * KIB, random=False, direct=False),
@@ -259,7 +257,7 @@ def published_verdict(figure: Published, books: Books) -> Verdict:
     promise = _promise(figure, load, books, iops)
     judgement = _with_neighbours(verdict(measured, setting, promise), figure)
     other = _other_disk(figure, promise)
-    if other is not None and judgement.stands_for.limiter.name in _OPEN:
+    if other is not None and judgement.stands_for.limiter.is_unexplained:
         of_other = verdict(measured, setting, _promise(other, load, books, iops))
         by = of_other.stands_for.limiter
         if by.name != "unknown":  # the limit of the disk that it behaves as, and the doubt
@@ -270,7 +268,7 @@ def published_verdict(figure: Published, books: Books) -> Verdict:
         return judgement
     stated = doubt_of(doubt.code).reason(doubt.words)
     judgement = verdict(measured, setting, promise, reasons=(stated,))
-    if doubt.code != "served-from-cache" or judgement.stands_for.limiter.name not in _OPEN:
+    if doubt.code != "served-from-cache" or not judgement.stands_for.limiter.is_unexplained:
         return judgement
     below: LimiterName = "host-cache" if figure.cache in _CACHED else "page-cache"
     return _limited(judgement, Limiter(name=below, evidence=(doubt.words,)), judgement.reasons)
@@ -324,7 +322,7 @@ def _with_neighbours(judgement: Verdict, figure: Published) -> Verdict:
     """Name the machine's own limit where disks of different types do the same on it (joint look):
     three disks of two types or more within 5 % of their median, and no cap of the disk explains
     it."""
-    if judgement.stands_for.limiter.name not in _OPEN:
+    if not judgement.stands_for.limiter.is_unexplained:
         return judgement
     of_step = [one for one in _beside(figure, "step", "metric") if one.doubt is None]
     beside = {other.disk: (other.disk_type, other.value) for other in of_step}

@@ -165,9 +165,6 @@ def level_of(group: StepGroup, plan: Plan | None, run: Run) -> Level | None:
     return level if fell is None else replace(level, fell_from=fell.before, after_s=fell.at_s)
 
 
-_UNEXPLAINED = frozenset({"unknown", "fixed-limit"})
-
-
 def with_other_disk(
     runs_of: RunsOf, plan: Plan | None, hint: Hint, verdicts: Sequence[Verdict]
 ) -> list[Verdict]:
@@ -206,7 +203,7 @@ _FEWEST = 2
 def _is_unexplained(verdict: Verdict) -> bool:
     main = verdict.stands_for
     by_memory = main.limiter.name == "page-cache" and verdict.trust != "no"
-    return main.promised is not None and (main.limiter.name in _UNEXPLAINED or by_memory)
+    return main.promised is not None and (main.limiter.is_unexplained or by_memory)
 
 
 def _named_disk(plan: Plan | None, hint: Hint) -> tuple[str, str]:

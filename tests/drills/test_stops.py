@@ -102,7 +102,7 @@ def gone(user):
     return not list(Path("/var/tmp").glob(f"diskbench-{the_run(user)['trial_id']}"))
 
 
-@pytest.mark.parametrize("stage", ["sync", "head"])
+@pytest.mark.parametrize("stage", ["sync", "sha256sum"])
 @pytest.mark.parametrize("how", ["SIGINT", "SIGTERM", "cancel"])
 def test_a_stop_before_the_first_line_of_fio_keeps_fio_from_starting(
     host, user, target, run, stage, how

@@ -1297,10 +1297,10 @@ class Unit:
         without it where it takes too long."""
         self.enter("canary", self.limits["canary"])
         begin = uptime()
-        zeros = ["head", "-c", "8388608", "/dev/zero"]
-        with subprocess.Popen(zeros, stdin=NULL, stdout=PIPE, stderr=NULL) as head:
-            status = self.child("sha256sum", stdin=head.stdout)
-            head.kill()
+        reads, writes = os.pipe()
+        self._thread(feed_zeros, writes)
+        with open(reads, "rb") as zeros:
+            status = self.child("sha256sum", stdin=zeros)
         lines = [f"checksum_8mib_s {uptime() - begin:.6f}"]
         if status is not None:
             status = self.child(*_NULL_FIO.split())
@@ -1599,6 +1599,12 @@ def sha256(name: str) -> str:
     return digest.hexdigest()
 
 
+def feed_zeros(pipe: int) -> None:
+    """Write 8 MiB of zeros to a pipe, or as much as its reader takes."""
+    with contextlib.suppress(OSError), open(pipe, "wb") as file:
+        file.write(bytes(8 << 20))
+
+
 def has_ended(process: "subprocess.Popen[bytes]") -> bool:
     """Whether a child has ended. It is not reaped by that: until Popen.wait nobody else gets its
     number, or its group's, so that a signal reaches no stranger."""
@@ -1817,7 +1823,7 @@ def looked_at(path: str) -> Lines:
     except OSError as error:
         yield f"closed {error.strerror}"
         return
-    lacking = [tool for tool in ("fio", "head", "sha256sum", "setsid", "sync") if not program(tool)]
+    lacking = [tool for tool in ("fio", "sha256sum", "setsid", "sync") if not program(tool)]
     room = os.statvfs(path)
     yield f"lacks {lacking[0]}" if lacking else f"free {room.f_frsize} {room.f_bavail}"
 

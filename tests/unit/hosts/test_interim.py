@@ -170,7 +170,7 @@ def test_a_sync_over_its_limit_fails_the_step_before_fio(make_unit, host, monkey
 
 def test_a_canary_over_its_limit_is_left_out_and_said(make_unit, host, monkeypatch):
     monkeypatch.setattr(units, "CANARY_LIMIT_S", 2)
-    host.hold("head")
+    host.hold("sha256sum")
     unit = make_unit(0.2, canary_before=True)
     assert watch(unit).fio_exit == 0
     kept = Path(unit.directory, "canary-before.txt").read_bytes()

@@ -38,8 +38,8 @@ _BUCKETS = 29 * 64
 def read_histograms(db: duckdb.DuckDBPyConnection, logs: Sequence[Log]) -> None:
     """Histogram logs into table `buckets` (job, time, direction, latency_ns, n), zeros left out."""
     db.execute(
-        "CREATE TABLE buckets (job BIGINT, time BIGINT, direction UTINYINT, latency_ns BIGINT, "
-        "n BIGINT)"
+        "CREATE TEMP TABLE buckets (job BIGINT, time BIGINT, direction UTINYINT, "
+        "latency_ns BIGINT, n BIGINT)"
     )
     for log in logs:
         # One text column: the separator is a byte that no log holds.
@@ -92,7 +92,7 @@ def add_histogram_quantiles(db: duckdb.DuckDBPyConnection) -> None:
     )
     db.execute(
         f"""
-        CREATE TABLE by_histogram AS
+        CREATE TEMP TABLE by_histogram AS
         WITH {_USUAL}, placed AS (
             SELECT floor((time - zero.ms - least(usual.width, 1000) / 2) / 1000)::BIGINT AS second,
                 direction, latency_ns, sum(n) AS n
@@ -136,7 +136,8 @@ def write_latencies(paths: Sequence[Path], target: Path, *, zero_ms: int = 0) ->
     logs = open_logs(paths)
     with database(logs) as db:
         db.execute(
-            "CREATE TABLE bucketed (second BIGINT, direction UTINYINT, place INTEGER, n BIGINT)"
+            "CREATE TEMP TABLE bucketed "
+            "(second BIGINT, direction UTINYINT, place INTEGER, n BIGINT)"
         )
         single = [log for log in logs if log.layout and not log.layout.averaged]
         if histograms := of_first_kind(logs, ["hist"]):

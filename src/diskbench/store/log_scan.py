@@ -6,7 +6,9 @@ import tempfile
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
+from secrets import token_hex
 from typing import TYPE_CHECKING
 
 from diskbench.errors import FioOutputUnreadable
@@ -36,29 +38,37 @@ class Log:
     layout: Layout | None
 
 
+@cache
+def _started(threads: int) -> duckdb.DuckDBPyConnection:
+    """DuckDB in memory with so many threads (0: its own choice), once a process, since starting it
+    takes 20 ms of CPU. It makes a folder of its own where memory does not suffice."""
+    import duckdb
+
+    spill = f"{tempfile.gettempdir()}/diskbench-duckdb-{token_hex(8)}"
+    config: dict[str, str | bool | int | float | list[str]] = (
+        {"threads": threads} if threads else {}
+    )
+    config |= {"temp_directory": spill, "preserve_insertion_order": False}
+    return duckdb.connect(":memory:", config=config)
+
+
 @contextmanager
 def database(logs: Sequence[Log] = ()) -> Iterator[duckdb.DuckDBPyConnection]:
-    """An empty DuckDB in memory that spills into its own temporary folder; for few bytes of `logs`
-    with one thread, because handing work out to several then takes longer than the work.
+    """A connection to DuckDB, whose temporary tables are its own and end with it; for few bytes of
+    `logs` with one thread, because handing work out to several then takes longer than the work.
 
     Whatever is read within: a file that does not parse becomes FioOutputUnreadable."""
     import duckdb
 
-    is_few = 0 < sum(log.path.stat().st_size for log in logs) < FEW_BYTES
-    few: dict[str, str | bool | int | float | list[str]] = {"threads": 1} if is_few else {}
-    with tempfile.TemporaryDirectory(prefix="diskbench-duckdb-") as spill:
-        db = duckdb.connect(":memory:", config=few)
+    is_few = sum(log.path.stat().st_size for log in logs) < FEW_BYTES
+    with _started(1 if is_few else 0).cursor() as db:
         try:
-            db.execute(f"SET temp_directory = {literal(Path(spill))}")
-            db.execute("SET preserve_insertion_order = false")
             yield db
         except (duckdb.InvalidInputException, duckdb.DataError) as error:
             advice = "the file is kept; a log that ends within a line was cut while it was copied"
             raise FioOutputUnreadable(
                 f"a log file of fio does not parse: {str(error).splitlines()[0]}", advice=advice
             ) from error
-        finally:
-            db.close()
 
 
 def open_logs(paths: Sequence[Path]) -> list[Log]:

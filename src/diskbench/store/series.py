@@ -66,10 +66,13 @@ def _collect(
     db: duckdb.DuckDBPyConnection, logs: Sequence[Log], totals: Mapping[Direction, Total]
 ) -> None:
     """Fill table `counted` (second, direction, ios, bytes) and `latency`, and `zero`."""
-    db.execute("CREATE TABLE counted (second BIGINT, direction UTINYINT, ios DOUBLE, bytes DOUBLE)")
     db.execute(
-        "CREATE TABLE latency (second BIGINT, direction UTINYINT, n DOUBLE, lat_mean_ns DOUBLE, "
-        "lat_max_ns DOUBLE, p50_ns DOUBLE, p95_ns DOUBLE, p99_ns DOUBLE, p99_9_ns DOUBLE)"
+        "CREATE TEMP TABLE counted (second BIGINT, direction UTINYINT, ios DOUBLE, bytes DOUBLE)"
+    )
+    db.execute(
+        "CREATE TEMP TABLE latency (second BIGINT, direction UTINYINT, n DOUBLE, "
+        "lat_mean_ns DOUBLE, lat_max_ns DOUBLE, p50_ns DOUBLE, p95_ns DOUBLE, p99_ns DOUBLE, "
+        "p99_9_ns DOUBLE)"
     )
     single = [log for log in logs if log.layout and not log.layout.averaged]
     windows = read_windows(db, [log for log in logs if log.layout and log.layout.averaged])
@@ -79,7 +82,7 @@ def _collect(
         begins = [int((job_log.times - job_log.widths).min()) for job_log in windows]
         first = min(begins) if begins else scalar(db, f"SELECT min(time) FROM ({union(single)})")
         zero_ms = int(first or 0)
-    db.execute(f"CREATE TABLE zero AS SELECT {zero_ms} AS ms")
+    db.execute(f"CREATE TEMP TABLE zero AS SELECT {zero_ms} AS ms")
     if single:
         _read_single(db, single, zero_ms)
     if windows:
@@ -123,7 +126,7 @@ def _read_single(db: duckdb.DuckDBPyConnection, logs: Sequence[Log], zero_ms: in
     second = f"(time - {zero_ms}) // 1000"
     if chosen[0].name.kind not in log_windows.LATENCIES:
         db.execute(
-            f"CREATE TABLE single AS SELECT {second} AS second, direction, count(*) AS n, "
+            f"CREATE TEMP TABLE single AS SELECT {second} AS second, direction, count(*) AS n, "
             f"sum(bs) AS bytes, max(time) AS latest FROM ({source}) GROUP BY ALL"
         )
         _count_single(db)
@@ -146,7 +149,7 @@ def _read_single(db: duckdb.DuckDBPyConnection, logs: Sequence[Log], zero_ms: in
 def _quantiles_of(db: duckdb.DuckDBPyConnection, value: str, source: str, second: str) -> None:
     """Fill table `single`, with the quantiles `q` of the expression `value`."""
     db.execute(
-        f"CREATE TABLE single AS SELECT {second} AS second, direction, count(*) AS n, "
+        f"CREATE TEMP TABLE single AS SELECT {second} AS second, direction, count(*) AS n, "
         "sum(bs) AS bytes, avg(value) AS mean, max(value) AS maximum, max(time) AS latest, "
         f"quantile_disc({value}, {list(SECOND_QUANTILES.values())}) AS q "
         f"FROM ({source}) GROUP BY ALL"
@@ -192,7 +195,7 @@ def _finish(db: duckdb.DuckDBPyConnection, logs: Sequence[Log]) -> None:
 
     db.execute(
         f"""
-        CREATE TABLE series AS
+        CREATE TEMP TABLE series AS
         WITH axis AS (
             SELECT unnest(range(least(min(second), 0), max(second) + 1)) AS second FROM {axis}
         ), seen AS (SELECT DISTINCT direction FROM {axis})

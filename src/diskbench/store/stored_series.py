@@ -125,7 +125,6 @@ def series_columns(
     with tempfile.TemporaryDirectory(prefix="diskbench-series-") as directory, database() as db:
         file = Path(directory, "series.parquet")
         file.write_bytes(parquet)
-        db.execute("SET threads = 1")
         rows = db.execute(
             "SELECT second::BIGINT AS second, direction, "
             "coalesce(iops::DOUBLE, 'nan') AS iops, "

@@ -24,6 +24,8 @@ from importlib import import_module
 KNOWN = frozenset({"stdin", "stdout", "stderr", "text", "env", "cwd", "start_new_session"})
 """Arguments of Popen that a forked process obeys."""
 IMPORTED = ("diskbench.cli", "diskbench.engine", "diskbench.store", "diskbench.hosts")
+USED_WITHIN = ("duckdb", "numpy", "paramiko", "polars")
+"""What functions import that most commands call."""
 PR_SET_CHILD_SUBREAPER = 36  # prctl(2)
 _one_at_a_time = threading.Lock()
 _servers: list[subprocess.Popen[bytes]] = []
@@ -105,6 +107,8 @@ if __name__ == "__main__":
     for package in map(import_module, IMPORTED):
         for found in pkgutil.walk_packages(package.__path__, f"{package.__name__}."):
             import_module(found.name)
+    for library in USED_WITHIN:
+        import_module(library)
     gc.collect()
     gc.freeze()  # what is never looked through stays one copy in memory
     become(serve(socket.socket(fileno=int(sys.argv[1]))))

@@ -14,7 +14,7 @@ import os
 import threading
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from functools import cached_property, partial
+from functools import partial
 from typing import Any, TypeVar
 from urllib.parse import quote, urlencode, urlsplit
 
@@ -22,6 +22,7 @@ from diskbench.errors import AccessDenied, Busy, NotListedYet, Unanswered
 from diskbench.extras import missing
 from diskbench.model.options import RentSpec
 from diskbench.model.rental import Scope
+from diskbench.parallel import shared_property
 from diskbench.ports import RentWatch
 from diskbench.providers import recorder, waits
 from diskbench.providers.azure.disk_request import is_azure
@@ -100,7 +101,7 @@ class Azure:
         must end by `until` (Unix seconds); None: within the timeouts."""
         return AzureClient(self, timing, watch, until)
 
-    @cached_property
+    @shared_property
     def client(self) -> Any:  # noqa: ANN401 - an ARMPipelineClient
         from azure.mgmt.core import ARMPipelineClient
 
@@ -117,7 +118,7 @@ class Azure:
         """The endpoint when it is not one of Azure."""
         return self.endpoint if self.endpoint and not is_azure(self.endpoint) else None
 
-    @cached_property
+    @shared_property
     def credential(self) -> Any:  # noqa: ANN401 - a TokenCredential
         """The credential that the SDK's own chain finds; it gets new tokens by itself."""
         from azure.identity import DefaultAzureCredential

@@ -11,7 +11,6 @@ import os
 import threading
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from functools import cached_property
 from pathlib import Path
 from typing import Any, TypeVar
 from urllib.parse import quote, urlsplit
@@ -19,6 +18,7 @@ from urllib.parse import quote, urlsplit
 from diskbench.errors import AccessDenied, Throttled
 from diskbench.extras import missing
 from diskbench.model.rental import Scope
+from diskbench.parallel import shared_property
 from diskbench.ports import RentWatch
 from diskbench.providers import recorder
 from diskbench.providers.gcp.errors import LOG_IN, is_missing, of_operation, refused, translate
@@ -50,7 +50,7 @@ class Login:
     credentials: Any = field(repr=False)
     refused: threading.Event = field(default_factory=threading.Event, repr=False, compare=False)
 
-    @cached_property
+    @shared_property
     def session(self) -> Any:  # noqa: ANN401 - an AuthorizedSession
         """The connections to Compute Engine. A service account signs its tokens itself, and a
         client's certificate is used where the environment names one, as by Google's own clients."""

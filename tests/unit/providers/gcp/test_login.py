@@ -1,6 +1,9 @@
 """Who calls, and where: a token goes to Google, or to whom its owner sends it over TLS."""
 
 import json
+from concurrent.futures import ThreadPoolExecutor
+from threading import Event
+from unittest.mock import Mock
 
 import pytest
 from emulators.gcp.server import write_credentials
@@ -84,3 +87,18 @@ def test_googles_endpoints_are_known_by_their_host():
         assert is_google(url)
     for url in ("https://googleapis.com.example.com", "https://notgoogleapis.com", EMULATOR):
         assert not is_google(url)
+
+
+def test_threads_that_share_a_login_share_its_connections(monkeypatch):
+    login, made, second_asks = log_in("my-project", EMULATOR), [], Event()
+
+    def make(*_, **__):
+        made.append(Mock())
+        second_asks.wait(30)
+        return made[-1]
+
+    monkeypatch.setattr("google.auth.transport.requests.AuthorizedSession", make)
+    with ThreadPoolExecutor(2) as pool:
+        first = pool.submit(lambda: login.session)
+        second = pool.submit(lambda: (second_asks.set(), login.session)[1])
+    assert [first.result(), second.result()] == [made[0]] * 2

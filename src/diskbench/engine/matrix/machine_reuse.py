@@ -13,7 +13,7 @@ from datetime import timedelta
 from typing import TYPE_CHECKING
 
 from diskbench.engine.processes import new_id
-from diskbench.engine.trial.lease import ends_at, move_end
+from diskbench.engine.trial.lease import GRACE, ends_at, move_end
 from diskbench.engine.trial.release import clean, let_go, mark_released
 from diskbench.errors import DiskbenchError, InvalidValue
 from diskbench.model.campaign import LIVE
@@ -51,8 +51,6 @@ if TYPE_CHECKING:
 log = logging.getLogger(__name__)
 BETWEEN = timedelta(minutes=15)
 """Time that a turn may take beside its runs: new disks, waiting for a worker; our choice."""
-GRACE = timedelta(hours=1)
-"""A machine's lease ends this long after its expected use, as any lease does."""
 
 
 def check_shared(renter: Provider, cell: Cell) -> None:

@@ -16,7 +16,7 @@ from diskbench.catalog import sourced_figures
 from diskbench.catalog.yaml_loader import LIMITS, catalogues, shipped_book
 from diskbench.errors import UnknownName
 from diskbench.model.base import Frozen
-from diskbench.plugins import working
+from diskbench.plugin import working
 
 _DAY = r"^20[0-9]{2}-[01][0-9]-[0-3][0-9]$"
 

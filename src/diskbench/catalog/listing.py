@@ -17,7 +17,7 @@ from diskbench.catalog.sourced_figures import FigureSource, SourcedFigure, Tiers
 from diskbench.catalog.yaml_loader import catalogues, shipped_book
 from diskbench.errors import InvalidValue
 from diskbench.model.base import Frozen
-from diskbench.plugins import working
+from diskbench.plugin import working
 
 T = TypeVar("T")
 

@@ -21,7 +21,7 @@ from diskbench.catalog.sourced_figures import ProviderFile
 from diskbench.errors import InvalidValue, UnknownName
 from diskbench.model.base import Frozen
 from diskbench.model.value_fault import value_faults
-from diskbench.plugins import (
+from diskbench.plugin import (
     catalogue_folder,
     known_plugin,
     loading,

@@ -9,7 +9,7 @@ from pathlib import Path
 
 from typer import Context
 
-from diskbench.plugins import plugin_names
+from diskbench.plugin import plugin_names
 
 Offer = tuple[str, str]
 """A value, and a few words on it."""

@@ -21,7 +21,7 @@ from diskbench.errors import StoreUnavailable, UnknownName
 from diskbench.files import write_whole
 from diskbench.hosts.ssh import host_at
 from diskbench.model.finding import DoctorDocument, Finding, worst_state
-from diskbench.plugins import working
+from diskbench.plugin import working
 from diskbench.ports import Governed
 from diskbench.providers.registry import provider as provider_of
 from diskbench.providers.registry import provider_names

@@ -11,8 +11,7 @@ from diskbench.errors import InvalidValue
 from diskbench.model.options import Option, all_options, owners
 from diskbench.model.rental import Scope
 from diskbench.plan.rent_options import check_endpoint
-from diskbench.plugin import Plugin
-from diskbench.plugins import plugins
+from diskbench.plugin import Plugin, plugins
 
 Where = Mapping[str, Any]
 """The endpoint, and the options that providers have of their own, by name, as typed."""

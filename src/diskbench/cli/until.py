@@ -26,7 +26,7 @@ from diskbench.plan.cells import read_promise
 from diskbench.plan.matrix import expand
 from diskbench.plan.outlook import MatrixOutlook
 from diskbench.plan.rent_options import key_values
-from diskbench.plugins import plugin
+from diskbench.plugin import plugin
 from diskbench.report.terminal.compare_text import replicate_lines
 from diskbench.report.terminal.matrix_text import render_outlook
 from diskbench.report.terminal.screen import wrapped

@@ -27,7 +27,7 @@ from diskbench.model.options import RentSpec
 from diskbench.model.rental import CUSTOM, DiskSpec, Rental
 from diskbench.model.spec import EMULATED_PROVIDERS, Plan
 from diskbench.plan.cells import read_promise
-from diskbench.plugins import known_plugin, network_nvme_models
+from diskbench.plugin import known_plugin, network_nvme_models
 from diskbench.units import MIB
 
 CACHES: dict[str, Cache] = {"none": "none", "readonly": "read-only", "readwrite": "read-write"}

@@ -19,8 +19,7 @@ from diskbench.model.options import (
     rent_options,
 )
 from diskbench.model.value_fault import value_fault
-from diskbench.plugin import Plugin
-from diskbench.plugins import known_plugin
+from diskbench.plugin import Plugin, known_plugin
 
 RENT_OPTIONS = tuple(option.name for option in rent_options())
 """Options that all renting providers share, besides `size`; each sets a field of RentSpec."""

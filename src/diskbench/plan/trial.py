@@ -153,7 +153,7 @@ def make_plan(
     # A loop runs until it is steady: its rounds already separate cold from warm passes.
     if loop is None and cell.has_host_cache:
         steps = cold_and_warm(steps)
-    space = space_bytes(steps, capacity)
+    space, of_each = space_bytes(steps, capacity), largest_bytes(steps, capacity)
     once = sum(s.expected_s for s in (steps[: loop.first] if loop else steps))
     repeated = sum(s.expected_s for s in steps[loop.first :]) * loop.min_rounds if loop else 0.0
     same = ProfileFacts.model_fields.keys() - {"parameters", "thresholds"}
@@ -180,7 +180,7 @@ def make_plan(
         changes=change_lines(built.changes) + allowed_lines(built.file, cell.allowed),
     )
     check_gates(plan, [reported_of(step.job) for step in steps])
-    _check_room(target, facts, largest_bytes(steps, capacity))
+    _check_room(target, facts, of_each)
     check_memory(steps, facts, cell.address or "this machine")
     if rental is not None:
         notes = (*rental.warnings, *time_scale_notes(plan))

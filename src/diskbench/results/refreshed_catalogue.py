@@ -12,7 +12,7 @@ from diskbench.catalog.yaml_loader import Overlay, catalogues
 from diskbench.errors import InvalidValue, UnknownName
 from diskbench.files import private_directory, write_private
 from diskbench.model.value_fault import value_faults
-from diskbench.plugins import working
+from diskbench.plugin import working
 from diskbench.ports import Refreshes
 from diskbench.providers.registry import Providers, provider
 

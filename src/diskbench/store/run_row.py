@@ -11,8 +11,7 @@ from diskbench.errors import InvalidValue
 from diskbench.model.run import RUN_FIELDS
 from diskbench.model.spec import Plan
 from diskbench.plan.limit_path import hint_of, named_disk
-from diskbench.plugin import Plugin
-from diskbench.plugins import known_plugin
+from diskbench.plugin import Plugin, known_plugin
 from diskbench.ports import EvidenceStore
 from diskbench.store.archive import read_manifest, read_plan
 from diskbench.store.clock import ulid_time

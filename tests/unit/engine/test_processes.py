@@ -26,7 +26,7 @@ from diskbench.engine.session import open_session
 from diskbench.errors import InvalidValue
 from diskbench.model.finding import Finding
 from diskbench.model.options import own_options
-from diskbench.plugins import plugin
+from diskbench.plugin import plugin
 from diskbench.store import clock
 from diskbench.store import database as store_database
 from diskbench.store.campaigns import save_campaign

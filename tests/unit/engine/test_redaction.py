@@ -18,8 +18,7 @@ from diskbench.engine.trial.stop import Stop
 from diskbench.model.finding import Exchange
 from diskbench.model.options import RentSpec
 from diskbench.model.spec import Cell, TargetSpec
-from diskbench.plugin import Redaction
-from diskbench.plugins import plugin, plugins
+from diskbench.plugin import Redaction, plugin, plugins
 from diskbench.ports import Watcher
 from diskbench.providers.aws.cloud import AWSProvider
 from diskbench.results.refreshed_catalogue import write_overlay

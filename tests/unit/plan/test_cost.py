@@ -19,7 +19,7 @@ from diskbench.model.spec import Loop, Plan, Step
 from diskbench.plan.cost import RENTING_S, check_cost, cost_of_plan, renting_s
 from diskbench.plan.makespan import Task, at_once, makespan_s, starts
 from diskbench.plan.until import MOST_FAILURES, may_begin
-from diskbench.plugins import plugin
+from diskbench.plugin import plugin
 from diskbench.units import MIB
 
 HDD = DiskSpec(type="Standard_LRS", size_gib=256)

@@ -26,7 +26,7 @@ from diskbench.model.rental import Rental
 from diskbench.model.spec import Cell, Plan
 from diskbench.plan.cells import check_several
 from diskbench.plan.trial import TrialIds, make_plan
-from diskbench.plugins import plugin
+from diskbench.plugin import plugin
 from diskbench.ports import Foresees, Host, Renter
 from diskbench.providers.registry import Providers, provider
 from diskbench.store.profile_file import find_profile

@@ -118,7 +118,7 @@ class Plugin:
     guest: GuestIdentity | None = None
     catalogue: str | None = None
     """`package:folder` with any of limits.yaml, machines.yaml, prices.yaml, charges.yaml,
-    regions.yaml (catalog/yaml_loader.py; docs/contributing/provider.md); None without a catalogue."""
+    regions.yaml (catalog/shipped.py; docs/contributing/provider.md); None without one."""
     errors: Reference | None = None
     """The table that turns the provider's own error codes into diskbench's errors."""
     redaction: Redaction = Redaction()

@@ -6,7 +6,7 @@ from typing import Any
 
 from pydantic import ValidationError
 
-from diskbench.catalog.entry import known_catalogue
+from diskbench.catalog.shipped import known_catalogue
 from diskbench.errors import InvalidValue
 from diskbench.limits import VALUE_CHARS
 from diskbench.model.options import (

@@ -6,7 +6,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from diskbench.catalog.entry import caches_disks
+from diskbench.catalog.shipped import caches_disks
 from diskbench.errors import InvalidValue
 from diskbench.model.run import RUN_FIELDS
 from diskbench.model.spec import Plan

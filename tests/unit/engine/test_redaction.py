@@ -9,7 +9,7 @@ from hypothesis import assume, given
 from hypothesis import strategies as st
 from tests.rigs.matrix_rows import CAMPAIGN, campaign_row, cell_row
 
-from diskbench.catalog.yaml_loader import Overlay
+from diskbench.catalog.books import Overlay
 from diskbench.engine.matrix.admission import admit_cells
 from diskbench.engine.matrix.cells import LiveCells
 from diskbench.engine.redaction import SHORT, Cleaner

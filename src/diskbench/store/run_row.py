@@ -14,7 +14,7 @@ from diskbench.plan.limit_path import hint_of, named_disk
 from diskbench.plugin import Plugin, known_plugin
 from diskbench.ports import EvidenceStore
 from diskbench.store.archive import read_manifest, read_plan
-from diskbench.store.clock import ulid_time
+from diskbench.store.dialects import ulid_time
 from diskbench.store.export import polars_types
 from diskbench.store.manifest import ImportRecord, Manifest
 from diskbench.store.parse_step import PARSER_VERSION

@@ -41,8 +41,8 @@ from diskbench.store.campaigns import (
     load_campaign,
     update_cell,
 )
-from diskbench.store.clock import iso, present
 from diskbench.store.database import database_time
+from diskbench.store.dialects import iso, present
 from diskbench.store.leases import load_lease
 from diskbench.store.profile_file import find_profile
 from diskbench.store.rows import find_plan, load_plan

@@ -29,8 +29,8 @@ from diskbench.plan.cost import left_s, longest_s
 from diskbench.ports import ExtendsLeases
 from diskbench.providers.fake.cloud import FakeProvider
 from diskbench.store import campaigns
-from diskbench.store.clock import iso
 from diskbench.store.database import database_time
+from diskbench.store.dialects import iso
 from diskbench.store.leases import Lease, create_lease, load_lease
 from diskbench.testing.rig import RigOnlooker
 

@@ -70,7 +70,8 @@ def check_rentable(renter: Renter, cell: Cell, profile: Profile) -> None:
 
 def draft(cell: Cell, profile: Profile, rental: Rental, campaign_id: str, books: Books) -> Plan:
     """The plan of `cell` on the machine that `rental` describes, under new ids."""
-    return draft_of(cell, profile, rental, new_ids(cell, campaign_id), books)
+    names = new_ids(cell, campaign_id)
+    return draft_of(cell, profile, rental, names, books)
 
 
 def new_ids(cell: Cell, campaign_id: str) -> TrialIds:

@@ -20,15 +20,7 @@ from diskbench.catalog.machine import machine_of
 from diskbench.catalog.machine_book import MachineBook
 from diskbench.catalog.prices import Charges, PriceBook
 from diskbench.catalog.published import filtered, find_published, load_published, parse_post
-from diskbench.catalog.shipped import (
-    CHARGES,
-    LIMITS,
-    MACHINES,
-    PRICES,
-    Catalogue,
-    catalogue,
-    clouds,
-)
+from diskbench.catalog.shipped import CHARGES, LIMITS, MACHINES, PRICES, Catalogue, clouds
 from diskbench.catalog.sourced_figures import FigureSource
 from diskbench.errors import InvalidValue, UnknownName
 from diskbench.fio.profiles import shipped_profile
@@ -72,7 +64,7 @@ def test_a_source_without_title_or_date_is_refused():
 
 def test_a_disk_without_figures_says_where_they_are_of_an_instance_store_with_its_machine():
     for cloud in clouds():
-        for name, disk in catalogue(cloud).disks.items():
+        for name, disk in shipped.catalogue(cloud).disks.items():
             assert disk.unknown or disk.iops or disk.tiers, name
     (reads, writes) = machine_of(SHIPPED, "aws", "i3.large", "instance-store").gates
     assert (reads.allowance.baseline, writes.allowance.baseline) == (100_125, 35_000)
@@ -127,7 +119,7 @@ def test_what_is_no_catalogue_is_refused_by_name(text):
     with pytest.raises(InvalidValue, match=r"mine\.yaml is not a valid catalogue"):
         shipped.parse_book(Catalogue, text, where="mine.yaml")
     with pytest.raises(UnknownName, match="ibm"):
-        catalogue("ibm")
+        shipped.catalogue("ibm")
 
 
 def test_what_the_catalogue_makes_of_every_disk_is_as_it_was_reviewed():

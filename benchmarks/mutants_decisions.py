@@ -103,13 +103,13 @@ MUTANTS = (
         "owner: the cell of a living process is taken",
         "        cell.owner in alive\n",
         "        False\n",
-        ("tests/unit/engine/matrix/test_run_cells.py",),
+        ("tests/unit/engine/durable/test_process.py",),
     ),
     Mutant(
         "owner: a wish to stop is nobody's",
         'is_asked = sa.or_(cell.c.cancel.is_(True), matrix.c.state == "cancelling")',
         "is_asked = sa.false()",
-        ("tests/unit/engine/matrix/test_run_cells.py",),
+        ("tests/unit/engine/durable/test_process.py",),
     ),
     Mutant(
         "release: a lease whose release failed is closed",

@@ -1,7 +1,7 @@
 """The catalogue as it is shipped, for tests that plan, price or choose by it."""
 
 from diskbench.catalog.books import Books
-from diskbench.catalog.yaml_loader import shipped
+from diskbench.catalog.shipped import shipped
 
 SHIPPED = Books()
 

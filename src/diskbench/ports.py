@@ -10,8 +10,7 @@ from typing import Protocol, runtime_checkable
 
 from pydantic import SecretBytes
 
-from diskbench.catalog.books import Books
-from diskbench.catalog.yaml_loader import Overlay
+from diskbench.catalog.books import Books, Overlay
 from diskbench.limits import RECORD_BYTES
 from diskbench.model.finding import Finding, Quota
 from diskbench.model.metrics import CloudMetric

@@ -16,7 +16,7 @@ from urllib.parse import parse_qsl, unquote
 
 from diskbench.engine.redaction import Cleaner
 from diskbench.model.finding import Exchange, Recording
-from diskbench.plugins import plugin
+from diskbench.plugin import plugin
 from diskbench.providers import recorder
 
 ADDRESS = "127.0.0.1"

@@ -20,8 +20,8 @@ from tests.rigs.waiting import until
 from diskbench.errors import DiskbenchError
 from diskbench.model.rental import LeaseEnd
 from diskbench.ports import ExtendsLeases
-from diskbench.store.clock import iso
 from diskbench.store.database import open_database
+from diskbench.store.dialects import iso
 from diskbench.store.leases import extend_lease, load_lease
 from diskbench.store.rows import load_plan
 from diskbench.testing.rig import Rig, guest_of

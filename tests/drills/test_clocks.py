@@ -18,8 +18,8 @@ from tests.rigs.waiting import until
 
 from diskbench.model.spec import Cell, TargetSpec
 from diskbench.store.campaigns import load_cells, save_campaign
-from diskbench.store.clock import iso
 from diskbench.store.database import database_time, open_database
+from diskbench.store.dialects import iso
 from diskbench.store.executors import beat, describe_executor, register_executor
 from diskbench.store.leases import Lease, list_leases
 

@@ -31,13 +31,13 @@ CHAINS = {
     "from the file to the workflow": (
         "before engine.matrix.campaign:claim_foreground 1",
         "after engine.matrix.campaign:claim_foreground 1",
-        *("after engine.matrix.worker:admit_cells 1", "after engine.durable.cells:start 1"),
+        *("after engine.matrix.worker:admit_cells 1", "after engine.durable.process:start 1"),
         *("before store.campaigns:claim_cell 1", "before store.rows:save_plans 1"),
         "after store.rows:save_plans 1",
     ),
     "from the machine to the rows": (
         *(f"after {ACQUIRE}", "before engine.work:prolong 1", "after store.rows:replace_draft 1"),
-        *("before engine.durable.cells:move_here 1", "after engine.durable.cells:move_here 1"),
+        *("before engine.durable.process:move_here 1", "after engine.durable.process:move_here 1"),
         *("after hosts.jobs:start_and_watch 1", "after store.archive:write_step_evidence 1"),
     ),
     "from the rows to the end": (
@@ -90,7 +90,7 @@ def test_kills_one_after_another_leak_and_double_nothing(chaos, chain):
         ("fail before store.step_rows:save_step 2", ""),
         ("fail before store.rows:end_run 1", ""),
         ("fail before store.leases:release_lease 1", ""),
-        ("fail before engine.durable.cells:start 1", ""),
+        ("fail before engine.durable.process:start 1", ""),
         ("break before providers.fake.cloud:FakeProvider.release 1", ""),
         ("vanish before engine.durable.cells:next_step 2", "resumes a cell"),
     ],
@@ -106,7 +106,7 @@ def test_a_fault_that_passes_costs_a_matrix_nothing(chaos, fault, said):
 def test_a_database_that_fails_during_a_takeover_loses_nothing(chaos):
     """It stops answering between the takeover of a dead process's cell and its continuation."""
     chaos.killed_at(MEASURE, "run", chaos.matrix())
-    chaos.at("fail before engine.durable.cells:move_here 1").done("matrix", "resume")
+    chaos.at("fail before engine.durable.process:move_here 1").done("matrix", "resume")
     chaos.all_done()
 
 

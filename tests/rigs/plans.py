@@ -10,7 +10,7 @@ from diskbench.model.spec import Cell, Plan, ProfileFacts, ResolvedTarget, Step,
 from diskbench.plan.cells import cells
 from diskbench.plan.trial import TrialIds
 from diskbench.plan.trial import make_plan as plan_of
-from diskbench.plugins import plugin
+from diskbench.plugin import plugin
 from diskbench.store.rows import save_plans
 
 JOB = """[global]

@@ -1,26 +1,41 @@
-"""The catalogue of one session: the shipped files, patched with refreshed figures (overlays).
+"""The catalogue of one session: the shipped files, patched with figures that were refreshed from a
+cloud's own APIs (overlays).
+
+A patch has the form of the file that it patches, so that the rules of that file apply to the
+result: a figure without a listed source is refused. results/refreshed_catalogue.py keeps them.
 
 `Books` is a value: it is created once when a session opens (results/refreshed_catalogue.py) and
 passed down, so that everything in that session is planned with the same figures. Plans record its
-digest. Files that an overlay cannot patch are constant and need no Books (entry.py, prices.py, and
-`regions.yaml`, the regions that a provider has, so that a misspelt one is refused before anything
-is asked).
+digest. Files that an overlay cannot patch are constant and need no Books (shipped.py, prices.py,
+and `regions.yaml`, the regions that a provider has, so that a misspelt one is refused before
+anything is asked).
 """
 
 from __future__ import annotations
 
 import functools
+import hashlib
+import json
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
-from typing import Any
+from typing import Any, Final, Literal
 
-from pydantic import Field
+from pydantic import Field, field_validator
 
-from diskbench.catalog import yaml_loader
 from diskbench.catalog.machine_book import MachineBook, machine_book
 from diskbench.catalog.prices import PriceBook, price_book
+from diskbench.catalog.shipped import (
+    MACHINES,
+    PRICES,
+    catalogues,
+    merged,
+    parse_book,
+    shipped,
+    shipped_book,
+)
 from diskbench.catalog.sourced_figures import ProviderFile
 from diskbench.errors import UnknownName
+from diskbench.model.base import Frozen
 
 
 @dataclass(frozen=True)
@@ -43,6 +58,31 @@ class ProviderBook:
         return replace(self, prices=self.prices.model_copy(update={"region": region}))
 
 
+_REFRESHED_FILES: Final = frozenset({MACHINES, PRICES})
+"""The files of a provider that an overlay may patch. Its other files stay as shipped."""
+
+
+class Overlay(Frozen):
+    """The patches of one provider's files, by the files' names; `made_on` is the day of the
+    answers, `region` that of the prices."""
+
+    format: Literal[1] = 1
+    cloud: str
+    region: str
+    made_on: str
+    patches: dict[str, dict[str, Any]]
+
+    @field_validator("patches")
+    @classmethod
+    def _files_can_be_patched(cls, patches: dict[str, dict[str, Any]]) -> dict[str, dict[str, Any]]:
+        if unknown := patches.keys() - _REFRESHED_FILES:
+            raise ValueError(
+                f"{', '.join(sorted(unknown))} cannot be refreshed; "
+                f"only {', '.join(sorted(_REFRESHED_FILES))} can"
+            )
+        return patches
+
+
 @dataclass(frozen=True)
 class Books:
     """The machines and prices of all providers, patched with `overlays`: at most one for a region
@@ -52,12 +92,18 @@ class Books:
     file's rules; `check` reads all files that have an overlay.
     """
 
-    overlays: tuple[yaml_loader.Overlay, ...] = ()
+    overlays: tuple[Overlay, ...] = ()
 
     @functools.cached_property
     def digest(self) -> str | None:
-        """Return the digest of the overlays for plans; None for the shipped catalogue."""
-        return yaml_loader.digest_of(self.overlays)
+        """Return a digest of the overlays for plans, which does not depend on their order; None for
+        the shipped catalogue."""
+        if not self.overlays:
+            return None
+        in_order = sorted(self.overlays, key=lambda overlay: (overlay.cloud, overlay.region))
+        dumped = [overlay.model_dump(mode="json") for overlay in in_order]
+        text = json.dumps(dumped, sort_keys=True, separators=(",", ":"))
+        return hashlib.sha256(text.encode()).hexdigest()[:16]
 
     def of(self, cloud: str) -> ProviderBook:
         """Return the machines and prices of a provider; empty if it lists none."""
@@ -80,20 +126,16 @@ class Books:
         machines, home = machine_book(cloud), price_book(cloud)
         limits: dict[str, Any] = {}  # of machines: the same in each region, the last answer counts
         for overlay in overlays:
-            limits = yaml_loader.merged(limits, overlay.patches.get(yaml_loader.MACHINES, {}))
-        if limits and (text := yaml_loader.shipped(cloud, yaml_loader.MACHINES)) is not None:
-            machines = yaml_loader.parse_book(
-                MachineBook, text, where=f"{cloud}/{yaml_loader.MACHINES}", patch=limits
-            )
-        prices, text = home, yaml_loader.shipped(cloud, yaml_loader.PRICES)
+            limits = merged(limits, overlay.patches.get(MACHINES, {}))
+        if limits and (text := shipped(cloud, MACHINES)) is not None:
+            machines = parse_book(MachineBook, text, where=f"{cloud}/{MACHINES}", patch=limits)
+        prices, text = home, shipped(cloud, PRICES)
         regional = {region: home.of_region(region) for region in home.regions}
         for overlay in overlays:
-            patch = overlay.patches.get(yaml_loader.PRICES)
+            patch = overlay.patches.get(PRICES)
             if not patch or text is None:
                 continue
-            patched = yaml_loader.parse_book(
-                PriceBook, text, where=f"{cloud}/{yaml_loader.PRICES}", patch=patch
-            )
+            patched = parse_book(PriceBook, text, where=f"{cloud}/{PRICES}", patch=patch)
             if overlay.region == home.region:
                 prices = patched
             else:
@@ -129,13 +171,13 @@ def check_region(cloud: str, region: str) -> None:
 
 def regions(cloud: str) -> tuple[str, ...]:
     """Return the regions that the catalogue of `cloud` lists; none without such a list."""
-    book = yaml_loader.shipped_book(RegionBook, cloud)
+    book = shipped_book(RegionBook, cloud)
     return () if book is None else book.regions
 
 
 def areas() -> frozenset[str]:
     """Return the words for several regions that the catalogues have."""
-    books = (yaml_loader.shipped_book(RegionBook, cloud) for cloud in yaml_loader.catalogues())
+    books = (shipped_book(RegionBook, cloud) for cloud in catalogues())
     return frozenset(area for book in books if book for area in book.areas)
 
 
@@ -143,7 +185,7 @@ def regions_in(cloud: str, place: str) -> tuple[str, ...]:
     """Return the regions of `cloud` that a place means: one by its name, or those of an area
     (`europe`); none where it has none there."""
     place = place.replace(" ", "").lower()
-    book = yaml_loader.shipped_book(RegionBook, cloud)
+    book = shipped_book(RegionBook, cloud)
     if book is None:
         return ()
     begins = book.areas.get(place, ())
@@ -152,5 +194,5 @@ def regions_in(cloud: str, place: str) -> tuple[str, ...]:
 
 def opt_in_regions(cloud: str) -> tuple[str, ...]:
     """Return the regions that an account must enable first."""
-    book = yaml_loader.shipped_book(RegionBook, cloud)
+    book = shipped_book(RegionBook, cloud)
     return () if book is None else book.opt_in

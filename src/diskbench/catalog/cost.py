@@ -12,8 +12,8 @@ from diskbench.catalog.expect import expect_on, path_of
 from diskbench.catalog.lookup import DiskLimits
 from diskbench.catalog.path import Path
 from diskbench.catalog.prices import Charges, Work, charge_of, disk_limits, price_book
+from diskbench.catalog.shipped import shipped_book
 from diskbench.catalog.sourced_figures import SourcedNumber
-from diskbench.catalog.yaml_loader import shipped_book
 from diskbench.model.base import Frozen
 from diskbench.model.expectation import DiskPrice, Load
 from diskbench.model.rental import DiskSpec, PricePart, Rental

@@ -10,14 +10,21 @@ from typing import Any, TypeVar
 from pydantic import Field
 
 from diskbench.catalog.books import Books
-from diskbench.catalog.entry import DiskEntry, Part, catalogue, clouds, known_catalogue
 from diskbench.catalog.machine_book import MachineBook, MachineEntry
 from diskbench.catalog.prices import Charges, PriceBook
+from diskbench.catalog.shipped import (
+    DiskEntry,
+    Part,
+    catalogue,
+    catalogues,
+    clouds,
+    known_catalogue,
+    shipped_book,
+)
 from diskbench.catalog.sourced_figures import FigureSource, SourcedFigure, Tiers
-from diskbench.catalog.yaml_loader import catalogues, shipped_book
 from diskbench.errors import InvalidValue
 from diskbench.model.base import Frozen
-from diskbench.plugins import working
+from diskbench.plugin import working
 
 T = TypeVar("T")
 

@@ -16,7 +16,7 @@ from diskbench.catalog.bucket import (
     of_duration,
     scaled,
 )
-from diskbench.catalog.entry import Catalogue, DiskEntry, catalogue
+from diskbench.catalog.shipped import Catalogue, DiskEntry, catalogue
 from diskbench.catalog.sourced_figures import (
     FigureSource,
     LatencyFigure,

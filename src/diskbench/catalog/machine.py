@@ -11,9 +11,9 @@ from typing import Literal
 
 from diskbench.catalog.books import Books
 from diskbench.catalog.bucket import NO_RULE, Allowance, IoAccounting, of_duration
-from diskbench.catalog.entry import DiskEntry, known_catalogue
 from diskbench.catalog.machine_book import MachineBook, MachineEntry
 from diskbench.catalog.path import Gate, Path
+from diskbench.catalog.shipped import DiskEntry, known_catalogue
 from diskbench.model.expectation import LimitName
 from diskbench.units import MIB
 

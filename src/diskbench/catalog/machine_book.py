@@ -11,8 +11,8 @@ from typing import Any, Literal
 
 from pydantic import Field, model_validator
 
+from diskbench.catalog.shipped import MACHINES, shipped_book
 from diskbench.catalog.sourced_figures import Accounting, BurstTime, ProviderFile, SourcedFigure
-from diskbench.catalog.yaml_loader import MACHINES, shipped_book
 from diskbench.model.base import Frozen
 
 

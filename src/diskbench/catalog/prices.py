@@ -23,7 +23,7 @@ from pydantic import Field, model_validator
 from diskbench.catalog import sourced_figures
 from diskbench.catalog.bucket import SharedLimits
 from diskbench.catalog.lookup import DiskLimits, limits
-from diskbench.catalog.yaml_loader import CHARGES, PRICES, shipped_book
+from diskbench.catalog.shipped import CHARGES, PRICES, shipped_book
 from diskbench.errors import UserError
 from diskbench.model.base import Frozen
 from diskbench.model.rental import DiskSpec

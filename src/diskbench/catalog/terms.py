@@ -13,8 +13,8 @@ from typing import Literal
 from pydantic import Field
 
 from diskbench.catalog.bucket import Allowance, SharedLimits
-from diskbench.catalog.entry import DiskEntry, catalogue
 from diskbench.catalog.lookup import DiskLimits, limits
+from diskbench.catalog.shipped import DiskEntry, catalogue
 from diskbench.errors import InvalidValue, UnknownName
 from diskbench.model.base import Frozen
 from diskbench.model.rental import DiskSpec

@@ -14,7 +14,7 @@ import typer
 from diskbench import units
 from diskbench.catalog.books import Books, areas, regions, regions_in
 from diskbench.catalog.cost import no_price_words, priced_region
-from diskbench.catalog.entry import clouds
+from diskbench.catalog.shipped import clouds
 from diskbench.cli import completion
 from diskbench.cli.proof import write_proof
 from diskbench.cli.recorded import load_of

@@ -12,8 +12,7 @@ import typer
 from diskbench.catalog import listing
 from diskbench.catalog.books import Books
 from diskbench.catalog.cost import refresh_command
-from diskbench.catalog.entry import catalogue
-from diskbench.catalog.yaml_loader import check_catalogue
+from diskbench.catalog.shipped import catalogue, check_catalogue
 from diskbench.cli import completion
 from diskbench.cli.terminal import TableOrJson, argument, option, print_json
 from diskbench.errors import DiskbenchError, InvalidValue

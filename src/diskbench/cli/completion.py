@@ -9,7 +9,7 @@ from pathlib import Path
 
 from typer import Context
 
-from diskbench.plugins import plugin_names
+from diskbench.plugin import plugin_names
 
 Offer = tuple[str, str]
 """A value, and a few words on it."""
@@ -43,7 +43,7 @@ def providers(_ctx: Context, _incomplete: str) -> Iterable[Offer]:
 @offering
 def providers_with_catalogue(_ctx: Context, _incomplete: str) -> Iterable[Offer]:
     """The providers that bring a catalogue."""
-    from diskbench.catalog.yaml_loader import catalogues
+    from diskbench.catalog.shipped import catalogues
 
     return named(catalogues())
 
@@ -68,8 +68,8 @@ def matrices(_ctx: Context, _incomplete: str) -> Iterable[Offer]:
 @offering
 def disks(ctx: Context, _incomplete: str) -> Iterable[Offer]:
     """The disk types of the provider that is typed; of every cloud where it has none of its own."""
-    from diskbench.catalog.entry import clouds
     from diskbench.catalog.lookup import disk_types
+    from diskbench.catalog.shipped import clouds
 
     asked = ctx.params.get("provider")
     of = (asked,) if asked in clouds() else clouds()

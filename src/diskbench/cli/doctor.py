@@ -11,7 +11,7 @@ from typer._click import Command
 
 from diskbench.cli import completion
 from diskbench.cli.lazy import command_of
-from diskbench.cli.run_command import Request, asked_for, with_run_options
+from diskbench.cli.run import Request, asked_for, with_run_options
 from diskbench.cli.scopes import Where, check_asked, scope_of, scoped
 from diskbench.cli.stores import DatabaseUrl, EvidenceUrl
 from diskbench.cli.terminal import TableOrJson, option, print_json, terminal_width
@@ -21,7 +21,7 @@ from diskbench.errors import StoreUnavailable, UnknownName
 from diskbench.files import write_whole
 from diskbench.hosts.ssh import host_at
 from diskbench.model.finding import DoctorDocument, Finding, worst_state
-from diskbench.plugins import working
+from diskbench.plugin import working
 from diskbench.ports import Governed
 from diskbench.providers.registry import provider as provider_of
 from diskbench.providers.registry import provider_names

@@ -6,25 +6,61 @@ import subprocess
 import sys
 import threading
 from collections.abc import Callable, Sequence
+from functools import partial
+from typing import NoReturn
 
-from diskbench.cli.messages import report
-from diskbench.cli.run_command import Request
+import typer
+
+from diskbench.cli.messages import print_error, report
+from diskbench.cli.run import Request
 from diskbench.cli.run_results import show_results
 from diskbench.cli.selecting import print_id
+from diskbench.engine.durable.process import execute
 from diskbench.engine.matrix.cells import TrialEnding
-from diskbench.engine.matrix.run_cells import execute
 from diskbench.engine.session import Session
+from diskbench.engine.trial.lease import save
+from diskbench.engine.trial.planning import Prepared
 from diskbench.engine.trial.release import left_behind, where
 from diskbench.engine.trial.stop import Stop, on_signals, stop_then_leave
 from diskbench.errors import ConnectionLost, DiskbenchError, Interrupted, ReleaseFailed
 from diskbench.files import append_private, log_directory
 from diskbench.model.ids import short
 from diskbench.model.spec import Plan
+from diskbench.plan.cost import check_cost, cost_of_plan
+from diskbench.report.terminal.plan_text import print_plan
 from diskbench.report.terminal.progress import Progress, open_progress
 from diskbench.report.terminal.streams import OwnText
 
 _SEVERITY = (3, 130, 2, 1, 0)
 """Which exit code wins when several hosts end differently: what costs money or data first."""
+
+
+def measure(request: Request, session: Session, prepared: Prepared, evidence_url: str) -> NoReturn:
+    """Everything from the plans on; ends the process with its exit code."""
+    for cell, error in prepared.refused:
+        several = len(prepared.refused) + len(prepared.plans) > 1
+        print_error(error, prefix=f"{cell.address}: " if several and cell.address else "")
+    refused = [error.exit_code for _, error in prepared.refused]
+    if not prepared.plans:
+        raise typer.Exit(worst(refused))
+    if not request.quiet:
+        print_plan(prepared.plans, stream=sys.stderr, brief=not request.verbose)
+    if request.max_cost is not None:
+        # With loops to their last round; nothing is saved or rented where that costs too much.
+        costs = [cost_of_plan(plan, longest=True) for plan in prepared.plans]
+        check_cost(costs, request.max_cost, request.assume_price)
+    if request.detach:
+        save(session, prepared.plans, owner=None)
+        ids, name = [plan.trial_id for plan in prepared.plans], prepared.plans[0].campaign_id
+        continue_detached(session, ids, evidence_url, name=name)
+        raise typer.Exit(worst(refused))
+    begin = partial(save, session, prepared.plans, owner=session.executor_id)
+    code = drive(session, prepared.plans, request, begin=begin, refused=refused)
+    if prepared.refused and not request.quiet:
+        names = ", ".join(cell.address or "this machine" for cell, _ in prepared.refused)
+        measured = f"{len(prepared.plans)} of {len(prepared.plans) + len(prepared.refused)}"
+        print(f"{measured} hosts measured; not measured: {names}", file=sys.stderr)
+    raise typer.Exit(code)
 
 
 def drive(

@@ -4,7 +4,7 @@ import json
 from dataclasses import asdict
 from typing import Annotated
 
-from diskbench.catalog.entry import clouds
+from diskbench.catalog.shipped import clouds
 from diskbench.cli import completion
 from diskbench.cli.selecting import ids
 from diskbench.cli.stores import DatabaseUrl, EvidenceUrl, database, evidence

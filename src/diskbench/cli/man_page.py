@@ -14,7 +14,7 @@ from diskbench.cli.main import PROGRAM, app
 
 _EXIT_STATUS = """\
 0    done
-1    a measurement failed, or a figure met a condition of --fail-if
+1    a measurement failed, or a figure missed what the user or its profile asks of it
 2    the input or the environment is wrong; nothing was changed
 3    something rented could not be given back; diskbench gc lists it
 130  interrupted"""

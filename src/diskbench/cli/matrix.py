@@ -8,8 +8,8 @@ from typing import Annotated, Any
 
 import typer
 
-from diskbench.catalog.entry import clouds
 from diskbench.catalog.lookup import disk_types
+from diskbench.catalog.shipped import clouds
 from diskbench.cli import completion
 from diskbench.cli.terminal import TableOrJson, argument, option, print_json
 from diskbench.engine.matrix.matrix_file import (

@@ -154,7 +154,7 @@ def _judge(session: Session, campaign_id: str, junit: Path | None) -> int:
     gated = {plan.profile.name for plan in plans.values() if plan.profile.thresholds}
     named = []
     for row in done:
-        if junit is not None or row.cell.fail_if or row.cell.profile in gated:
+        if junit is not None or row.cell.is_judged or row.cell.profile in gated:
             runs = find_runs(database, [Filter("trial_id", "=", row.trial_id or "")])
             named += [(row.key, view_of(trial)) for trial in read_ended(session, runs).values()]
     others = [row for row in cells if row.state != "done"]

@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 
 from diskbench import ports
-from diskbench.plugins import plugin, working
+from diskbench.plugin import plugin, working
 from diskbench.ports import Provider
 from diskbench.providers.registry import provider, provider_names
 from diskbench.report.terminal.screen import hanging

@@ -5,14 +5,13 @@ from collections.abc import Collection, Iterator, Mapping
 from typing import Annotated, Any
 
 from diskbench.cli.lazy import gathering, options_of
-from diskbench.cli.run_command import parameter_of
+from diskbench.cli.run import parameter_of
 from diskbench.cli.terminal import option
 from diskbench.errors import InvalidValue
 from diskbench.model.options import Option, all_options, owners
 from diskbench.model.rental import Scope
 from diskbench.plan.rent_options import check_endpoint
-from diskbench.plugin import Plugin
-from diskbench.plugins import plugins
+from diskbench.plugin import Plugin, plugins
 
 Where = Mapping[str, Any]
 """The endpoint, and the options that providers have of their own, by name, as typed."""

@@ -12,7 +12,7 @@ from typing import NoReturn
 import typer
 
 from diskbench.cli.matrix_foreground import begun, foreground, matrix_detached
-from diskbench.cli.run_command import Request, check_judges
+from diskbench.cli.run import Request, check_judges
 from diskbench.cli.terminal import Output, print_json
 from diskbench.engine.matrix.campaign import check_outlook
 from diskbench.engine.matrix.matrix_file import MatrixFile, outlook_of, seed_of
@@ -26,7 +26,7 @@ from diskbench.plan.cells import read_promise
 from diskbench.plan.matrix import expand
 from diskbench.plan.outlook import MatrixOutlook
 from diskbench.plan.rent_options import key_values
-from diskbench.plugins import plugin
+from diskbench.plugin import plugin
 from diskbench.report.terminal.compare_text import replicate_lines
 from diskbench.report.terminal.matrix_text import render_outlook
 from diskbench.report.terminal.screen import wrapped

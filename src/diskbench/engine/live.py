@@ -16,7 +16,7 @@ from diskbench.fio.jobfile import may_be_secret
 from diskbench.model.finding import Finding, Recording, refusal
 from diskbench.model.options import own_options
 from diskbench.model.rental import Scope
-from diskbench.plugins import plugin
+from diskbench.plugin import plugin
 from diskbench.ports import Rehearses
 from diskbench.providers.recorder import recording
 from diskbench.providers.registry import Providers

@@ -29,6 +29,9 @@ SYNCS: Final = frozenset(
     ("fsync", "fdatasync", "sync", "sync_file_range", "end_fsync", "fsync_on_close")
 )
 """Options that let a job wait until what it wrote is stored."""
+_REPORTED_SYNCS = SYNCS - {"sync"}
+"""Those whose waits fio reports by themselves."""
+_UNTIMED = ("gtod_reduce", "disable_clat")
 
 Options = Mapping[str, str]
 _SIZES = ("bs", "bsrange", "bssplit")
@@ -144,6 +147,17 @@ def directions_of(options: Options) -> tuple[Direction, ...]:
         return ("write", "trim")
     kinds: tuple[Direction, ...] = ("read", "write", "trim")
     return tuple(kind for kind in kinds if rw.removeprefix("rand") == kind)
+
+
+def reported_of(job_text: str) -> tuple[frozenset[str], bool]:
+    """What fio reports of a step: its directions, and `sync` where a job syncs; and whether it
+    times any of its I/Os."""
+    sections = declared(job_text).values()
+    found = {way for options in sections for way in directions_of(options) or ("read",)}  # default
+    if any(is_set(options, name) for options in sections for name in _REPORTED_SYNCS):
+        found.add("sync")
+    is_timed = any(not any(is_set(options, name) for name in _UNTIMED) for options in sections)
+    return frozenset(found), is_timed
 
 
 def block_bytes(options: Options, direction: Direction) -> int | None:

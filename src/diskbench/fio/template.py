@@ -22,7 +22,7 @@ from diskbench.fio.target import FioTarget
 from diskbench.fio.template_room import expand
 from diskbench.limits import TEMPLATE_MEMORY_BYTES, TEMPLATE_S, TEMPLATE_WALL_S, TEXT_BYTES
 from diskbench.model.facts import DiskFacts, HostFacts
-from diskbench.plugins import network_nvme_models
+from diskbench.plugin import network_nvme_models
 from diskbench.units import MIB, format_bytes
 
 ASYNC_ENGINES: Final = ("libaio", "io_uring", "posixaio", "psync")

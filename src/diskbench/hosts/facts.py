@@ -17,8 +17,7 @@ from diskbench.hosts.calls import ask
 from diskbench.hosts.disks import NAMES, disk_facts, is_network, key_values, mount_facts
 from diskbench.hosts.shell import whole
 from diskbench.model.facts import CloudFacts, CpuFacts, HostFacts
-from diskbench.plugin import GuestIdentity
-from diskbench.plugins import known_plugin, plugins
+from diskbench.plugin import GuestIdentity, known_plugin, plugins
 from diskbench.ports import Host
 
 _MACHINE_ID_DIGITS = 32

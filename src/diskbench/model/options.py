@@ -16,8 +16,7 @@ from pydantic import ConfigDict, Field, ValidationError, model_validator
 from pydantic.fields import FieldInfo
 
 from diskbench.model.base import Frozen
-from diskbench.plugin import Plugin
-from diskbench.plugins import known_plugin, loading, plugins, working
+from diskbench.plugin import Plugin, known_plugin, loading, plugins, working
 
 InKey = Literal["disk", "value", "pair", "no"]
 """How an option stands in the key of a matrix cell: it names the disk (`nvme-20GiB`), it stands by

@@ -24,6 +24,11 @@ class Problem(Frozen):
     def is_stop(self) -> bool:
         return self.exit_code == Interrupted.exit_code
 
+    @property
+    def run_state(self) -> RunState:
+        """The state of a run that it ended."""
+        return "interrupted" if self.is_stop else "failed"
+
 
 def problem_of(error: BaseException) -> Problem:
     """Return an error as data; an unexpected exception is reported as a fault of diskbench."""

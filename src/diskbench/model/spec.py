@@ -78,6 +78,11 @@ class Cell(Frozen):
     """Whether an existing machine may ask its cloud's metadata service for its type."""
 
     @property
+    def is_judged(self) -> bool:
+        """Whether the user asks something of its figures, beside what its profile asks."""
+        return bool(self.fail_if)
+
+    @property
     def has_host_cache(self) -> bool:
         """Whether the rented disk is to have a host cache."""
         cache = self.rent.text("cache") if self.rent is not None else None

@@ -109,9 +109,14 @@ class Threshold(Frozen):
         return wrong.model_copy(update={"bound": _OPPOSITE[wrong.bound]})
 
     @property
+    def flag(self) -> str:
+        """The option that it was typed for; empty for a threshold of a profile."""
+        return self.source.partition(" ")[0] if self.source.startswith("--") else ""
+
+    @property
     def typed(self) -> str | None:
         """What was typed for its option, quoted; None for a threshold of a profile."""
-        return self.source.partition(" ")[2] if self.source.startswith("--") else None
+        return self.source.partition(" ")[2] if self.flag else None
 
 
 def read_conditions(texts: Iterable[str], flag: str) -> tuple[Threshold, ...]:

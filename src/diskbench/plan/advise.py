@@ -17,11 +17,11 @@ from pydantic import Field
 
 from diskbench.catalog.books import Books
 from diskbench.catalog.cost import MONTH_HOURS, disk_hourly_usd, monthly
-from diskbench.catalog.entry import catalogue
 from diskbench.catalog.expect import path_of
 from diskbench.catalog.lookup import DiskLimits
 from diskbench.catalog.machine import machine_of
 from diskbench.catalog.path import Path, without_cache
+from diskbench.catalog.shipped import catalogue
 from diskbench.catalog.terms import Sold
 from diskbench.model.base import Frozen
 from diskbench.plan.cheapest_disk import base_of, burst_ios_of, buys_throughput, least_of, most_of

@@ -9,9 +9,9 @@ from collections.abc import Callable
 from typing import Literal
 
 from diskbench.catalog import bucket
-from diskbench.catalog.entry import catalogue
 from diskbench.catalog.expect import path_of
 from diskbench.catalog.path import Gate
+from diskbench.catalog.shipped import catalogue
 from diskbench.catalog.sourced_figures import Quantity
 from diskbench.catalog.terms import More, Sold
 from diskbench.errors import UserError

@@ -33,11 +33,11 @@ from typing import Literal
 from diskbench.analysis.caps import SAVED_S, SHORT_S
 from diskbench.catalog.books import Books
 from diskbench.catalog.bucket import NO_RULE, SharedLimits, capacity
-from diskbench.catalog.entry import Catalogue, DiskEntry, catalogue, clouds
 from diskbench.catalog.expect import Stage, expect_on, path_of, simulate
 from diskbench.catalog.lookup import DiskLimits, limits_of, promise
 from diskbench.catalog.machine import machine_of
 from diskbench.catalog.path import Gate, Path, without_cache
+from diskbench.catalog.shipped import Catalogue, DiskEntry, catalogue, clouds
 from diskbench.catalog.sourced_figures import GIB_PER_TIB, Quantity
 from diskbench.errors import UserError
 from diskbench.model.expectation import NOT_CAPS, Expectation, Load

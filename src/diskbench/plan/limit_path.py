@@ -12,12 +12,12 @@ from difflib import get_close_matches
 
 from diskbench.catalog.books import Books
 from diskbench.catalog.bucket import LAB_CUT_BYTES, NO_RULE, Allowance, cut_at, scaled
-from diskbench.catalog.entry import caches_disks, known_catalogue
 from diskbench.catalog.expect import path_of
 from diskbench.catalog.lookup import DiskLimits, custom_limits, dated_limits
 from diskbench.catalog.machine import capped, machine_of
 from diskbench.catalog.path import Cache, Gate, Path, promise_gates
 from diskbench.catalog.prices import disk_limits
+from diskbench.catalog.shipped import caches_disks, known_catalogue
 from diskbench.catalog.sourced_figures import LatencyFigure
 from diskbench.catalog.terms import Sold, with_terms
 from diskbench.errors import InvalidValue, UserError
@@ -27,7 +27,7 @@ from diskbench.model.options import RentSpec
 from diskbench.model.rental import CUSTOM, DiskSpec, Rental
 from diskbench.model.spec import EMULATED_PROVIDERS, Plan
 from diskbench.plan.cells import read_promise
-from diskbench.plugins import known_plugin, network_nvme_models
+from diskbench.plugin import known_plugin, network_nvme_models
 from diskbench.units import MIB
 
 CACHES: dict[str, Cache] = {"none": "none", "readonly": "read-only", "readwrite": "read-write"}

@@ -8,7 +8,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 
 from diskbench.model.matrix import Limits
-from diskbench.plugins import known_plugin
+from diskbench.plugin import known_plugin
 
 EVERYTHING = ""
 """The name under which every cell counts."""

@@ -25,8 +25,7 @@ from diskbench.model.spec import Cell
 from diskbench.plan.cells import as_typed, cells, pairs
 from diskbench.plan.combinations import Combination, combinations
 from diskbench.plan.rent_options import rent_spec
-from diskbench.plugin import Plugin
-from diskbench.plugins import plugin
+from diskbench.plugin import Plugin, plugin
 
 _NAMED = frozenset({
     "provider", "region", "instance_type", "host", "disk", "path", "device", "size", "iops",

@@ -27,10 +27,10 @@ from diskbench.analysis.stretches import Measured, StepPromise
 from diskbench.analysis.trust import in_order, trust
 from diskbench.analysis.verdict import sentence, verdict
 from diskbench.catalog.books import Books
-from diskbench.catalog.entry import known_catalogue
 from diskbench.catalog.expect import expect_on
 from diskbench.catalog.lookup import disk_types
 from diskbench.catalog.published import Published, load_published
+from diskbench.catalog.shipped import known_catalogue
 from diskbench.catalog.terms import Sold
 from diskbench.errors import DiskbenchError
 from diskbench.model.base import Frozen

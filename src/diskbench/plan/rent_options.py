@@ -1,12 +1,13 @@
-"""The specification of a rental, from options named like the flags of `run`, and the flags of a
-specification: pure."""
+"""The specification of a rental, and whether its limit of cost means anything, from options named
+like the flags of `run`, and the flags of a specification: pure."""
 
+import math
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from typing import Any
 
 from pydantic import ValidationError
 
-from diskbench.catalog.entry import known_catalogue
+from diskbench.catalog.shipped import known_catalogue
 from diskbench.errors import InvalidValue
 from diskbench.limits import VALUE_CHARS
 from diskbench.model.options import (
@@ -19,8 +20,7 @@ from diskbench.model.options import (
     rent_options,
 )
 from diskbench.model.value_fault import value_fault
-from diskbench.plugin import Plugin
-from diskbench.plugins import known_plugin
+from diskbench.plugin import Plugin, known_plugin
 
 RENT_OPTIONS = tuple(option.name for option in rent_options())
 """Options that all renting providers share, besides `size`; each sets a field of RentSpec."""
@@ -92,6 +92,30 @@ def check_endpoint(url: str | None, option: str) -> None:
             f"{option} holds credentials or options",
             advice="give only https://HOST:PORT; credentials come from the cloud's usual "
             "environment variables or files",
+        )
+
+
+def check_cost_limit(provider: Plugin, max_cost: float | None, assume_price: float | None) -> None:
+    """Raise InvalidValue for an amount that is not a valid sum, and for a limit where nothing is
+    rented and so nothing is paid."""
+    for name, value in (("--max-cost", max_cost), ("--assume-price", assume_price)):
+        if value is None:
+            continue
+        if not 0 <= value < math.inf:
+            raise InvalidValue(
+                f"{name} {value:g} is not a price", advice="give US dollars, 0 or more"
+            )
+        if not provider.rents:
+            used = f"{name} {value:g} cannot be used with --provider {provider.name}"
+            raise InvalidValue(
+                f"{used}, which rents nothing",
+                advice="leave it out: measuring an existing machine costs nothing",
+                field="provider",
+            )
+    if assume_price is not None and max_cost is None:
+        raise InvalidValue(
+            f"--assume-price {assume_price:g} has no effect without --max-cost",
+            advice="add --max-cost USD",
         )
 
 

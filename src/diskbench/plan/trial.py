@@ -1,5 +1,5 @@
-"""Make the plan of a trial from a cell and a machine's facts, and refuse a gate (`--fail-if`) that
-it can never pass, because its figure will not be there: pure.
+"""Make the plan of a trial from a cell and a machine's facts, and refuse a gate (a condition of the
+user) that it can never pass, because its figure will not be there: pure.
 
 On a rented machine it says how long the burst credit of its disk lasts, whether a bucket that
 `--time-scale` reduced can still be measured, and what it should find. A load must run until the
@@ -19,7 +19,7 @@ from diskbench.catalog.bucket import lasts_s, scaled
 from diskbench.catalog.prices import disk_limits
 from diskbench.errors import InvalidValue
 from diskbench.fio import estimate
-from diskbench.fio.declared import declared, directions_of, is_set
+from diskbench.fio.declared import reported_of
 from diskbench.fio.estimate import (
     block_sizes,
     count,
@@ -36,10 +36,11 @@ from diskbench.fio.target import FioTarget
 from diskbench.fio.template import is_local_nvme
 from diskbench.model.facts import HostFacts
 from diskbench.model.rental import Rental
-from diskbench.model.spec import Cell, Plan, ProfileFacts, ResolvedTarget, Search, Step, TargetDisk
+from diskbench.model.spec import Cell, Plan, ProfileFacts, ResolvedTarget, Step, TargetDisk
 from diskbench.model.threshold import Threshold
 from diskbench.plan.expectation import BEYOND, with_expectation
 from diskbench.plan.loads import cold_and_warm
+from diskbench.plan.rent_options import field_of
 from diskbench.units import MIB, format_bytes, format_duration_s
 
 STATE_ROOT = "/var/tmp"  # noqa: S108 - survives a reboot of the host, unlike /tmp or /run
@@ -50,7 +51,6 @@ BASE_BYTES = 96 * MIB
 with fio 3.33, and as much again for a second's histograms; the rest is our margin."""
 SHORTEST_PHASE_S = 120.0
 """Seconds; a shorter phase is not reliably found in a series of one-second values (issue 3)."""
-_SYNCS = ("fsync", "fdatasync", "sync_file_range", "end_fsync", "fsync_on_close")
 
 
 @dataclass(frozen=True)
@@ -153,10 +153,7 @@ def make_plan(
     # A loop runs until it is steady: its rounds already separate cold from warm passes.
     if loop is None and cell.has_host_cache:
         steps = cold_and_warm(steps)
-    check_gates(cell, steps, built.search)
     space, of_each = space_bytes(steps, capacity), largest_bytes(steps, capacity)
-    _check_room(target, facts, of_each)
-    check_memory(steps, facts, cell.address or "this machine")
     once = sum(s.expected_s for s in (steps[: loop.first] if loop else steps))
     repeated = sum(s.expected_s for s in steps[loop.first :]) * loop.min_rounds if loop else 0.0
     same = ProfileFacts.model_fields.keys() - {"parameters", "thresholds"}
@@ -182,6 +179,9 @@ def make_plan(
         space_bytes=space,
         changes=change_lines(built.changes) + allowed_lines(built.file, cell.allowed),
     )
+    check_gates(plan, [reported_of(step.job) for step in steps])
+    _check_room(target, facts, of_each)
+    check_memory(steps, facts, cell.address or "this machine")
     if rental is not None:
         notes = (*rental.warnings, *time_scale_notes(plan))
         plan = plan.model_copy(update={"notes": notes, "catalogue": books.digest})
@@ -292,53 +292,56 @@ def check_ratios(plan: Plan) -> None:
     """Raise InvalidValue for a gate on the ratio to a promise that there is not."""
     steps = plan.expectation.steps if plan.expectation else ()
     known = {step.name for step in steps if step.load is not None}
-    for gate in plan.cell.fail_if:
+    for gate in gates_of(plan):
         if gate.metric == "ratio" and known.isdisjoint(s.name for s in _asked(gate, plan.steps)):
             what = f"step {gate.step!r}" if known else "this disk"
             raise _refusal(
                 gate,
                 f"there is no ratio: no documented limit says what {what} should reach",
                 "say what the disk should reach with --promise iops=5000,mb_per_s=200, or give a "
-                "figure: --fail-if 'iops < 4500'",
+                f"figure: {gate.flag} 'iops < 4500'",
             )
 
 
 def _refusal(gate: Threshold, why: str, advice: str) -> InvalidValue:
-    return InvalidValue(f"{gate.source}: {why}", advice=advice, field="fail_if")
+    return InvalidValue(f"{gate.source}: {why}", advice=advice, field=field_of(gate.flag))
 
 
-def check_gates(cell: Cell, steps: Sequence[Step], search: Search | None = None) -> None:
+def gates_of(plan: Plan) -> list[Threshold]:
+    """The user's own conditions of a plan; those of its profile fit its steps."""
+    return [condition for condition in plan.conditions if condition.typed]
+
+
+def check_gates(plan: Plan, reported: Sequence[tuple[frozenset[str], bool]]) -> None:
     """Raise InvalidValue for a gate on a step, a direction or a latency that is not measured, or on
-    the result of a search that is not made."""
-    for gate in cell.fail_if:
+    the result of a search that is not made. `reported` says what fio reports of each step
+    (fio/declared.py: reported_of)."""
+    profile, steps = plan.cell.profile, plan.steps
+    for gate in gates_of(plan):
         if gate.metric == "sla":
-            if search is None or gate.step or gate.direction:
-                none = f"profile {cell.profile} makes no search for a rate"
-                why = "a search has one result, of all its steps" if search else none
-                raise _refusal(gate, why, "--profile sla --fail-if 'sla < 5000' does")
+            if plan.search is None or gate.step or gate.direction:
+                none = f"profile {profile} makes no search for a rate"
+                why = "a search has one result, of all its steps" if plan.search else none
+                raise _refusal(gate, why, f"--profile sla {gate.flag} 'sla < 5000' does")
             continue
         asked = _asked(gate, steps)
         if not asked:
             names = ", ".join(dict.fromkeys(step.name for step in steps))
-            why = f"profile {cell.profile} has no step {gate.step!r}"
+            why = f"profile {profile} has no step {gate.step!r}"
             raise _refusal(gate, why, f"its steps are {names}")
         if {step.role for step in asked} == {"fill"} != {step.role for step in steps}:
             why = f"step {gate.step!r} fills the disk, and no figure of it is kept"
             raise _refusal(gate, why, "name a step that measures")
-        in_steps = {step.name: _directions(step) for step in asked}
-        run = sorted(set().union(*in_steps.values()))
+        of_steps = [reported[step.index] for step in asked]
+        run = sorted(frozenset[str]().union(*(directions for directions, _ in of_steps)))
         if gate.direction is not None and gate.direction not in run:
-            where = f"step {gate.step!r}" if gate.step else f"no step of profile {cell.profile}"
+            where = f"step {gate.step!r}" if gate.step else f"no step of profile {profile}"
             why = f"{where} {'has no' if gate.step else 'has a'} {gate.direction}"
             raise _refusal(gate, why, f"it runs {', '.join(run)}")
         untimed = [
             step.name
-            for step in asked
-            if gate.direction in (None, *in_steps[step.name])
-            and all(
-                is_set(options, "gtod_reduce") or is_set(options, "disable_clat")
-                for options in declared(step.job).values()
-            )
+            for step, (directions, is_timed) in zip(asked, of_steps, strict=True)
+            if gate.direction in (None, *directions) and not is_timed
         ]
         if gate.is_latency and untimed:
             why = f"fio times no I/O of step {untimed[0]!r} (gtod_reduce, disable_clat)"
@@ -351,13 +354,3 @@ def _asked(gate: Threshold, steps: Sequence[Step]) -> list[Step]:
     if gate.step is not None:
         return [step for step in steps if step.name == gate.step]
     return [step for step in steps if step.role != "fill"] or list(steps)
-
-
-def _directions(step: Step) -> set[str]:
-    """What fio reports of a step: its directions, and `sync` where a job syncs."""
-    directions: set[str] = set()
-    for options in declared(step.job).values():
-        directions |= set(directions_of(options) or ("read",))  # fio's default
-        if any(is_set(options, name) for name in _SYNCS):
-            directions.add("sync")
-    return directions

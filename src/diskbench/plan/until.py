@@ -11,7 +11,7 @@ from collections.abc import Iterator, Mapping
 from diskbench.model.campaign import LIVE, CellState, UntilStatus
 from diskbench.model.matrix import Limits, Matrix
 from diskbench.plan.combinations import Combination
-from diskbench.plugins import plugin
+from diskbench.plugin import plugin
 from diskbench.units import format_share
 from diskbench.yaml_lines import Place
 

@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from urllib.parse import urlsplit
 
-from diskbench.catalog.entry import catalogue
+from diskbench.catalog.shipped import catalogue
 from diskbench.errors import InvalidValue
 from diskbench.model.options import RentSpec, own_options
 from diskbench.model.spec import Cell

@@ -1,4 +1,4 @@
-"""Providers by name, made from the installed plugins (diskbench.plugins)."""
+"""Providers by name, made from the installed plugins (diskbench.plugin)."""
 
 from __future__ import annotations
 
@@ -6,8 +6,8 @@ import contextlib
 import logging
 import threading
 
-from diskbench.plugins import loading, plugin
-from diskbench.plugins import plugin_names as provider_names
+from diskbench.plugin import loading, plugin
+from diskbench.plugin import plugin_names as provider_names
 from diskbench.ports import KeepsSessions, Provider, Renter
 
 __all__ = ["Providers", "provider", "provider_names"]

@@ -14,10 +14,10 @@ from diskbench.analysis.shown import shown, verdicts_by_step
 from diskbench.analysis.trust import in_order, trust
 from diskbench.analysis.verdict import sentence
 from diskbench.catalog.books import Books
-from diskbench.catalog.entry import clouds
 from diskbench.catalog.expect import Stage
 from diskbench.catalog.machine import machine_of
 from diskbench.catalog.path import Path
+from diskbench.catalog.shipped import clouds
 from diskbench.model.doubts import ABOVE_PROMISE, BELOW_PROMISE, OTHER_DISK, PAGE_CACHE, Reason
 from diskbench.model.run import Run
 from diskbench.model.spec import EMULATED_PROVIDERS, Plan

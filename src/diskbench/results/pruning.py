@@ -24,8 +24,8 @@ from diskbench.results.selection import Selection, chosen
 from diskbench.store import stored_series
 from diskbench.store.archive import read_manifest, run_prefix
 from diskbench.store.audits import run_audits
-from diskbench.store.clock import iso, moment_of
 from diskbench.store.derived import derived_key, pruned_key, read_pruned, uncached
+from diskbench.store.dialects import iso, moment_of
 from diskbench.store.kept_rows import forget_matrix, forget_trial
 from diskbench.store.leases import list_leases
 from diskbench.store.manifest import FileRecord, PrunedRun, PrunedStep

@@ -6,13 +6,13 @@ from pathlib import Path
 from platformdirs import user_cache_path
 from pydantic import ValidationError
 
-from diskbench.catalog.books import Books, check_region, regions
+from diskbench.catalog.books import Books, Overlay, check_region, regions
 from diskbench.catalog.prices import price_book
-from diskbench.catalog.yaml_loader import Overlay, catalogues
+from diskbench.catalog.shipped import catalogues
 from diskbench.errors import InvalidValue, UnknownName
 from diskbench.files import private_directory, write_private
 from diskbench.model.value_fault import value_faults
-from diskbench.plugins import working
+from diskbench.plugin import working
 from diskbench.ports import Refreshes
 from diskbench.providers.registry import Providers, provider
 

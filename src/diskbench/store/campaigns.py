@@ -19,11 +19,10 @@ from diskbench.model.ids import Known, meant
 from diskbench.model.matrix import Limits
 from diskbench.model.outcome import Problem
 from diskbench.store import schema
-from diskbench.store.clock import present
 from diskbench.store.database import change, database_time, fetch, fetch_as, transaction
+from diskbench.store.dialects import insert_missing, present
 from diskbench.store.leases import list_leases
 from diskbench.store.machines import machine_leases, machine_turns
-from diskbench.store.upsert import insert_missing
 
 
 class CampaignRow(Frozen):

@@ -19,8 +19,8 @@ from sqlalchemy.engine import Connection, Engine
 
 from diskbench.errors import InvalidValue, StoreUnavailable
 from diskbench.files import data_directory, private_directory
-from diskbench.store.clock import present
 from diskbench.store.database_errors import CHOOSE, as_unavailable, mark_refused, shown_url
+from diskbench.store.dialects import present
 from diskbench.store.schema_revision import HEAD, VERSIONS, make_schema, refuse_unknown, revision_of
 from diskbench.store.urls import DATABASE_FORMS, database_file, database_url, printable
 from diskbench.visible import unstorable, unstorable_words

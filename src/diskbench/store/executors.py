@@ -9,9 +9,8 @@ import sqlalchemy as sa
 from sqlalchemy.engine import Engine
 
 from diskbench.store import schema
-from diskbench.store.clock import iso, present
 from diskbench.store.database import change, database_time, fetch, transaction
-from diskbench.store.upsert import upsert
+from diskbench.store.dialects import iso, present, upsert
 
 
 @dataclass(frozen=True)

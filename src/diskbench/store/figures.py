@@ -14,6 +14,7 @@ from diskbench.model.result import RunState
 from diskbench.model.run import Headline, ListedTrial, MeasuredRow
 from diskbench.store import schema
 from diskbench.store.database import transaction
+from diskbench.store.dialects import upsert
 from diskbench.store.query import (
     newest_first,
     newest_trials,
@@ -23,7 +24,6 @@ from diskbench.store.query import (
     rows_of,
     runs_by_id,
 )
-from diskbench.store.upsert import upsert
 from diskbench.store.where import Filter, where
 
 _RUN, _ROW, _HEADLINE = schema.run.c, schema.measurement.c, schema.headline.c

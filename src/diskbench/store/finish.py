@@ -16,7 +16,7 @@ from diskbench.model.spec import Plan
 from diskbench.ports import EvidenceStore
 from diskbench.store import archive
 from diskbench.store.audits import audited
-from diskbench.store.clock import now
+from diskbench.store.dialects import now
 from diskbench.store.leases import load_lease
 from diskbench.store.manifest import Manifest, MissingStep, StepEntry
 from diskbench.store.parse_step import PARSER_VERSION

@@ -22,7 +22,7 @@ from diskbench.importers.form import ImportedRun
 from diskbench.model.result import StepAudit
 from diskbench.ports import EvidenceStore
 from diskbench.store import archive
-from diskbench.store.clock import now
+from diskbench.store.dialects import now
 from diskbench.store.import_sources import ImportSource
 from diskbench.store.manifest import ImportRecord, Manifest
 from diskbench.store.parallel_evidence import WINDOW, each, is_away

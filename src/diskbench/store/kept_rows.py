@@ -31,13 +31,12 @@ from diskbench.ports import EvidenceStore
 from diskbench.store import schema
 from diskbench.store.archive import parse_record, record_json
 from diskbench.store.campaigns import matrix_cell_of_trial
-from diskbench.store.clock import ulid_time
 from diskbench.store.database import transaction
 from diskbench.store.database_errors import ABOUT_THE_ROWS
+from diskbench.store.dialects import insert_missing, ulid_time, upsert
 from diskbench.store.leases import Lease
 from diskbench.store.manifest import FORMAT, Record
 from diskbench.store.rows import load_timing
-from diskbench.store.upsert import insert_missing, upsert
 
 LEASES, TRIALS, MATRICES = "leases", "trials", "matrices"
 _FILES = {LEASES: "lease.json", TRIALS: "trial.json", MATRICES: "matrix.json"}

@@ -9,9 +9,8 @@ from sqlalchemy.engine import Connection, Engine
 
 from diskbench.model.base import Frozen
 from diskbench.store import schema
-from diskbench.store.clock import moment_of, present
 from diskbench.store.database import change, fetch, fetch_as, transaction
-from diskbench.store.upsert import insert_missing
+from diskbench.store.dialects import insert_missing, moment_of, present
 
 LeaseState = Literal["open", "released"]
 

@@ -10,8 +10,8 @@ from diskbench.model.rental import Rental
 from diskbench.parallel import grouped
 from diskbench.store import schema
 from diskbench.store.database import change, fetch, fetch_as, transaction
+from diskbench.store.dialects import insert_missing
 from diskbench.store.leases import Lease, insert_leases
-from diskbench.store.upsert import insert_missing
 
 MachineState = Literal["open", "ending"]
 

@@ -10,8 +10,8 @@ from sqlalchemy.engine import Connection, Engine
 from diskbench.model.campaign import LIVE, CampaignState, CellRow
 from diskbench.store import schema
 from diskbench.store.campaigns import CampaignRow
-from diskbench.store.clock import present
 from diskbench.store.database import transaction
+from diskbench.store.dialects import present
 
 _READ_AT = "read_at"
 

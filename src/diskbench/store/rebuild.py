@@ -17,13 +17,13 @@ from diskbench.ports import EvidenceStore
 from diskbench.store import archive, schema
 from diskbench.store.database import transaction
 from diskbench.store.database_errors import ABOUT_THE_ROWS
+from diskbench.store.dialects import insert_missing, upsert
 from diskbench.store.evidence_place import directory_of_engine, kept_url
 from diskbench.store.kept_rows import restore
 from diskbench.store.parallel_evidence import WINDOW, each, is_away
 from diskbench.store.query import chunks
 from diskbench.store.run_folder import RunRows, rows_of
 from diskbench.store.step_rows import write_steps
-from diskbench.store.upsert import insert_missing, upsert
 
 
 @dataclass(frozen=True)

@@ -17,13 +17,12 @@ from diskbench.model.spec import Plan, Search
 from diskbench.model.value_fault import value_faults
 from diskbench.store import schema
 from diskbench.store.campaigns import RUN, is_of_matrix
-from diskbench.store.clock import now, present
 from diskbench.store.database import change, fetch, one_statement, transaction
+from diskbench.store.dialects import insert_missing, now, present, upsert
 from diskbench.store.evidence_place import directory_of_engine, kept_url, whole_url
 from diskbench.store.leases import Lease, insert_leases
 from diskbench.store.query import chunks, rows_among
 from diskbench.store.run_row import run_row, trial_row
-from diskbench.store.upsert import insert_missing, upsert
 
 
 def save_plans(

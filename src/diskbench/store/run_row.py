@@ -6,16 +6,15 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from diskbench.catalog.entry import caches_disks
+from diskbench.catalog.shipped import caches_disks
 from diskbench.errors import InvalidValue
 from diskbench.model.run import RUN_FIELDS
 from diskbench.model.spec import Plan
 from diskbench.plan.limit_path import hint_of, named_disk
-from diskbench.plugin import Plugin
-from diskbench.plugins import known_plugin
+from diskbench.plugin import Plugin, known_plugin
 from diskbench.ports import EvidenceStore
 from diskbench.store.archive import read_manifest, read_plan
-from diskbench.store.clock import ulid_time
+from diskbench.store.dialects import ulid_time
 from diskbench.store.export import polars_types
 from diskbench.store.manifest import ImportRecord, Manifest
 from diskbench.store.parse_step import PARSER_VERSION

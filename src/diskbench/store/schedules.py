@@ -11,9 +11,8 @@ from diskbench.errors import UnknownName
 from diskbench.model.campaign import CampaignState, CellState
 from diskbench.model.schedule import Occurrence, ScheduleRow
 from diskbench.store import schema
-from diskbench.store.clock import now
 from diskbench.store.database import change, fetch, fetch_as, transaction
-from diskbench.store.upsert import insert_missing, upsert
+from diskbench.store.dialects import insert_missing, now, upsert
 
 
 def save_schedule(database: Engine, row: ScheduleRow) -> None:

@@ -12,8 +12,8 @@ from diskbench.model.result import Measurement, StepResult, Warning  # noqa: A00
 from diskbench.parallel import grouped
 from diskbench.store import schema
 from diskbench.store.database import one_statement, transaction
+from diskbench.store.dialects import insert_missing, upsert
 from diskbench.store.query import chunks
-from diskbench.store.upsert import insert_missing, upsert
 
 Row = Mapping[str, Any]
 

@@ -7,13 +7,14 @@ import operator
 import re
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
 from typing import Any
 
 import sqlalchemy as sa
 
 from diskbench.errors import InvalidValue, UnknownName, did_you_mean
 from diskbench.model.run import BY_LABEL, COLUMN_OF, KEYS, LABEL, OPERATORS, PARAMETER, RUN_FIELDS
-from diskbench.store.clock import parse_moment
+from diskbench.store.dialects import iso, moment_of
 from diskbench.store.result_tables import measurement
 from diskbench.store.schema import run
 
@@ -24,6 +25,9 @@ _ORDERS: Mapping[str, Callable[[Any, Any], Any]] = {
 _TRUE, _FALSE = ("true", "yes", "1"), ("false", "no", "0")
 _MAPPINGS = {LABEL: run.c.labels, PARAMETER: run.c.parameters}
 _LIKE = re.compile(r"([%_/])")
+_AGO = re.compile(r"^(\d+)\s*([smhdw])$")
+_SECONDS = {"s": 1, "m": 60, "h": 3600, "d": 86400, "w": 604800}
+_DATE_LENGTH = len("2026-11-21")
 
 OF_RUNS = {name: run.c[name] for name in RUN_FIELDS if not isinstance(run.c[name].type, sa.JSON)}
 """The columns of runs that a filter may name; mappings are reached by `label.` and `set.`."""
@@ -162,7 +166,7 @@ def _held(value: sa.ColumnElement[Any], filter_: Filter) -> sa.ColumnElement[boo
             raise InvalidValue(f"filter {filter_.field}{sign} has no value")
         return value.is_(None) if sign == "=" else value.is_not(None)
     if filter_.field.endswith("_at"):
-        start, end = parse_moment(filter_.value)
+        start, end = _parse_moment(filter_.value)
         return {
             "=": sa.and_(value >= start, value < end),
             "!=": sa.or_(value.is_(None), value < start, value >= end),
@@ -178,6 +182,29 @@ def _held(value: sa.ColumnElement[Any], filter_: Filter) -> sa.ColumnElement[boo
         return value.is_distinct_from(typed)
     met: sa.ColumnElement[bool] = _ORDERS[sign](value, typed)
     return met
+
+
+def _parse_moment(text: str) -> tuple[str, str]:
+    """`2026-11-21` (that day), `2026-11-21T10:00` (that microsecond), `7d` (ago), as it is in rows:
+    from the first up to but not including the second.
+
+    A time without an offset is UTC, as everything in rows is. Raises InvalidValue.
+    """
+    ago = _AGO.match(text.strip())
+    try:
+        if ago:
+            back = timedelta(seconds=int(ago[1]) * _SECONDS[ago[2]])
+            start, covers = datetime.now(UTC) - back, timedelta(microseconds=1)
+        else:
+            start = moment_of(text.strip())
+            is_date = len(text.strip()) <= _DATE_LENGTH
+            covers = timedelta(days=1) if is_date else timedelta(microseconds=1)
+        return iso(start), iso(start + covers)
+    except (ValueError, OverflowError):
+        raise InvalidValue(
+            f"{text!r} is not a time",
+            advice="write 2026-11-21, 2026-11-21T10:00+01:00, or 36h, 7d, 4w (ago)",
+        ) from None
 
 
 def _typed_value(kind: type, filter_: Filter) -> object:

@@ -7,10 +7,10 @@ after figures of the catalogue were changed on purpose; the change of the file i
 
 from diskbench.catalog.books import Books
 from diskbench.catalog.cost import disk_hourly_usd, machine_part, priced_region
-from diskbench.catalog.entry import catalogue
 from diskbench.catalog.expect import expect_on, path_of
 from diskbench.catalog.lookup import disk_types, limits
 from diskbench.catalog.machine import machine_of
+from diskbench.catalog.shipped import catalogue
 from diskbench.errors import UserError
 from diskbench.model.expectation import Load
 from diskbench.model.rental import DiskSpec

@@ -10,9 +10,8 @@ from tests.books import SHIPPED
 from tests.unit.report.made import row
 
 from diskbench.catalog.cost import address_part, cost_of, disk_part, machine_part, monthly, sum_usd
-from diskbench.catalog.entry import clouds
 from diskbench.catalog.prices import Charges, Counting, Work, done_work, expected_work
-from diskbench.catalog.yaml_loader import shipped_book
+from diskbench.catalog.shipped import clouds, shipped_book
 from diskbench.model.options import RentSpec
 from diskbench.model.rental import DiskSpec, PricePart, Rental, Scope
 from diskbench.store.leases import Lease

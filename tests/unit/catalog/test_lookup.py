@@ -17,10 +17,10 @@ from tests.books import SHIPPED
 
 from diskbench.catalog import bucket
 from diskbench.catalog.bucket import NO_RULE, Allowance, IoAccounting, balance_after, cut_at
-from diskbench.catalog.entry import catalogue, clouds
 from diskbench.catalog.expect import expect_on, path_of
 from diskbench.catalog.lookup import disk_types, limits
 from diskbench.catalog.machine_book import machine_book
+from diskbench.catalog.shipped import catalogue, clouds
 from diskbench.errors import InvalidValue, UnknownName, UserError
 from diskbench.model.expectation import Load
 from diskbench.model.options import RentSpec

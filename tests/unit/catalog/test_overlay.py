@@ -9,10 +9,10 @@ import pytest
 from pydantic import ValidationError
 from tests.books import SHIPPED
 
-from diskbench.catalog.books import Books
+from diskbench.catalog.books import Books, Overlay
 from diskbench.catalog.cost import address_part, disk_part, machine_part
 from diskbench.catalog.machine import machine_of
-from diskbench.catalog.yaml_loader import PRICES, Overlay
+from diskbench.catalog.shipped import PRICES
 from diskbench.errors import InvalidValue
 from diskbench.model.rental import DiskSpec
 from diskbench.results.refreshed_catalogue import read_overlays, write_overlay

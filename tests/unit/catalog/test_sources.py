@@ -14,24 +14,23 @@ from tests.cases.catalogue import make
 from tests.rigs.api_page import documented
 
 import diskbench
-from diskbench.catalog import published, yaml_loader
-from diskbench.catalog.entry import Catalogue, catalogue, clouds
+from diskbench.catalog import published, shipped
 from diskbench.catalog.lookup import disk_types
 from diskbench.catalog.machine import machine_of
 from diskbench.catalog.machine_book import MachineBook
 from diskbench.catalog.prices import Charges, PriceBook
 from diskbench.catalog.published import filtered, find_published, load_published, parse_post
+from diskbench.catalog.shipped import CHARGES, LIMITS, MACHINES, PRICES, Catalogue, clouds
 from diskbench.catalog.sourced_figures import FigureSource
-from diskbench.catalog.yaml_loader import CHARGES, LIMITS, MACHINES, PRICES
 from diskbench.errors import InvalidValue, UnknownName
 from diskbench.fio.profiles import shipped_profile
 
 BOOKS = {book.file: book for book in (Catalogue, MachineBook, PriceBook, Charges)}
 FILES = [
     (cloud, name)
-    for cloud in yaml_loader.catalogues()
+    for cloud in shipped.catalogues()
     for name in BOOKS
-    if yaml_loader.shipped(cloud, name) is not None
+    if shipped.shipped(cloud, name) is not None
 ]
 
 
@@ -65,7 +64,7 @@ def test_a_source_without_title_or_date_is_refused():
 
 def test_a_disk_without_figures_says_where_they_are_of_an_instance_store_with_its_machine():
     for cloud in clouds():
-        for name, disk in catalogue(cloud).disks.items():
+        for name, disk in shipped.catalogue(cloud).disks.items():
             assert disk.unknown or disk.iops or disk.tiers, name
     (reads, writes) = machine_of(SHIPPED, "aws", "i3.large", "instance-store").gates
     assert (reads.allowance.baseline, writes.allowance.baseline) == (100_125, 35_000)
@@ -82,7 +81,7 @@ def test_every_figure_has_a_source_each_with_a_date_and_used(cloud, name):
     assert list(unsourced(data, "", covered=False)) == []
     for source in yaml.safe_load(text_of(cloud, name))["sources"].values():
         assert "20" in FigureSource.model_validate(source).words()
-    book = yaml_loader.shipped_book(BOOKS[name], cloud)
+    book = shipped.shipped_book(BOOKS[name], cloud)
     assert book is not None
     assert set(book.sources) - set(book.named_sources().values()) <= FOR_PEOPLE_ONLY
 
@@ -102,25 +101,25 @@ def test_a_figure_whose_source_is_missing_or_unlisted_is_refused_with_its_place(
         figure = figure[part.replace("_", ".")]
     figure["source"] = "hearsay"
     with pytest.raises(InvalidValue, match=rf"mine\.yaml.*{re.escape(place)}: 'hearsay'"):
-        yaml_loader.parse_book(BOOKS[name], yaml.safe_dump(data), where="mine.yaml")
+        shipped.parse_book(BOOKS[name], yaml.safe_dump(data), where="mine.yaml")
     del figure["source"]
     with pytest.raises(InvalidValue, match="source"):
-        yaml_loader.parse_book(BOOKS[name], yaml.safe_dump(data), where="mine.yaml")
+        shipped.parse_book(BOOKS[name], yaml.safe_dump(data), where="mine.yaml")
 
 
 def test_a_machine_s_price_below_a_source_that_is_not_listed_is_refused():
     data = yaml.safe_load(text_of("aws", PRICES))
     data["machines"]["hearsay"] = {"m5.large": 1.0}
     with pytest.raises(InvalidValue, match="machines of hearsay"):
-        yaml_loader.parse_book(PriceBook, yaml.safe_dump(data), where="x.yaml")
+        shipped.parse_book(PriceBook, yaml.safe_dump(data), where="x.yaml")
 
 
 @pytest.mark.parametrize("text", ["", "[]", "disks: [", "format: 2\ncloud: x\n"])
 def test_what_is_no_catalogue_is_refused_by_name(text):
     with pytest.raises(InvalidValue, match=r"mine\.yaml is not a valid catalogue"):
-        yaml_loader.parse_book(Catalogue, text, where="mine.yaml")
+        shipped.parse_book(Catalogue, text, where="mine.yaml")
     with pytest.raises(UnknownName, match="ibm"):
-        catalogue("ibm")
+        shipped.catalogue("ibm")
 
 
 def test_what_the_catalogue_makes_of_every_disk_is_as_it_was_reviewed():

@@ -7,9 +7,9 @@ import pytest
 from tests.books import SHIPPED
 from tests.rigs.cli import printed
 
-from diskbench.catalog.entry import clouds
 from diskbench.catalog.listing import disk_entries, find, machine_rows
 from diskbench.catalog.lookup import disk_types
+from diskbench.catalog.shipped import clouds
 from diskbench.cli.providers import abilities, providers
 from diskbench.engine import profile_jobs
 from diskbench.errors import InvalidValue, ProfileError, UnknownName

@@ -18,7 +18,7 @@ from diskbench.cli.man_page import _as_it_is, man_page
 from diskbench.cli.opened import closing_all
 from diskbench.fio.profiles import shipped_names
 from diskbench.model.doubts import DOUBTS
-from diskbench.plugins import plugin_names
+from diskbench.plugin import plugin_names
 
 
 def offered(*words: str) -> list[str]:

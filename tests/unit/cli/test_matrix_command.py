@@ -22,7 +22,7 @@ from diskbench.errors import AccessDenied, MatrixError
 from diskbench.plan.outlook import MatrixOutlook
 from diskbench.providers.aws.cloud import AWSProvider
 from diskbench.store.campaigns import load_campaign, save_campaign
-from diskbench.store.clock import now
+from diskbench.store.dialects import now
 
 run = partial(printed, "matrix")
 

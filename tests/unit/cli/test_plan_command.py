@@ -15,7 +15,7 @@ from diskbench.cli.schema import _schema
 from diskbench.errors import InvalidValue, UnknownName, UserError
 from diskbench.model.options import own_options
 from diskbench.plan.cost import PlanDocument
-from diskbench.plugins import plugin, plugin_names
+from diskbench.plugin import plugin, plugin_names
 
 GP2 = ("--provider", "aws", "--disk", "gp2", "--size", "20", "--region", "us-east-1", "--offline")
 C4 = ("--instance-type", "c4.xlarge")

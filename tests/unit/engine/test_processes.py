@@ -26,11 +26,10 @@ from diskbench.engine.session import open_session
 from diskbench.errors import InvalidValue
 from diskbench.model.finding import Finding
 from diskbench.model.options import own_options
-from diskbench.plugins import plugin
-from diskbench.store import clock
+from diskbench.plugin import plugin
 from diskbench.store import database as store_database
 from diskbench.store.campaigns import save_campaign
-from diskbench.store.clock import iso
+from diskbench.store.dialects import iso
 from diskbench.store.executors import Executor, describe_executor, list_executors, register_executor
 
 NOW = datetime(2026, 11, 21, 12, tzinfo=UTC)
@@ -174,7 +173,7 @@ def test_a_worker_says_once_that_it_takes_nothing_over_and_once_that_it_does(see
 
 def test_a_clock_that_jumps_is_told_from_time_that_passes_and_an_age_counts_to_the_last_look(seen):
     looks, said = seen
-    since = clock.iso(BEGAN - timedelta(minutes=10))
+    since = iso(BEGAN - timedelta(minutes=10))
     assert looks.age_s(since) == 0.0
     looks.looked()
     assert (looks.age_s(since), looks.age_s(None)) == (600.0, 0.0)

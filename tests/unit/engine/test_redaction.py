@@ -9,7 +9,7 @@ from hypothesis import assume, given
 from hypothesis import strategies as st
 from tests.rigs.matrix_rows import CAMPAIGN, campaign_row, cell_row
 
-from diskbench.catalog.yaml_loader import Overlay
+from diskbench.catalog.books import Overlay
 from diskbench.engine.matrix.admission import admit_cells
 from diskbench.engine.matrix.cells import LiveCells
 from diskbench.engine.redaction import SHORT, Cleaner
@@ -18,8 +18,7 @@ from diskbench.engine.trial.stop import Stop
 from diskbench.model.finding import Exchange
 from diskbench.model.options import RentSpec
 from diskbench.model.spec import Cell, TargetSpec
-from diskbench.plugin import Redaction
-from diskbench.plugins import plugin, plugins
+from diskbench.plugin import Redaction, plugin, plugins
 from diskbench.ports import Watcher
 from diskbench.providers.aws.cloud import AWSProvider
 from diskbench.results.refreshed_catalogue import write_overlay

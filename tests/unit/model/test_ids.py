@@ -20,7 +20,7 @@ from diskbench.model.processor import MachineUse, busiest, busy_with
 from diskbench.model.rental import Which, is_named_for, was_made
 from diskbench.plan.matrix_form import matrix_schema, read_form
 from diskbench.plan.rent_options import RENT_OPTIONS, rent_spec
-from diskbench.plugins import plugin, plugins
+from diskbench.plugin import plugin, plugins
 from diskbench.providers.azure.plugin import AzureOptions
 from diskbench.providers.options import EmulationOptions
 

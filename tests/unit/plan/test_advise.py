@@ -14,10 +14,10 @@ from hypothesis import strategies as st
 from tests.books import SHIPPED
 
 from diskbench.catalog.cost import disk_hourly_usd
-from diskbench.catalog.entry import catalogue
 from diskbench.catalog.expect import Stage, path_of, simulate
 from diskbench.catalog.lookup import limits
 from diskbench.catalog.prices import disk_limits, price_book
+from diskbench.catalog.shipped import catalogue
 from diskbench.importers.load import Recorded, Sample
 from diskbench.model.expectation import Load
 from diskbench.model.rental import DiskSpec

@@ -20,7 +20,7 @@ from diskbench.plan.admit import AdmissionMoment, admit
 from diskbench.plan.cells import key_values
 from diskbench.plan.matrix import expand, ordered, rounds
 from diskbench.plan.rent_options import rent_spec, typed, words
-from diskbench.plugins import plugin
+from diskbench.plugin import plugin
 from diskbench.providers.options import EmulationOptions
 from diskbench.units import GIB
 

@@ -9,7 +9,6 @@ from tests.books import SHIPPED
 from tests.unit.report.made import plan, step
 
 from diskbench.catalog.cost import CellCost, disk_part, machine_part
-from diskbench.cli.run_command import check_cost_limit
 from diskbench.errors import CostRefused, InvalidValue
 from diskbench.model.campaign import UntilStatus
 from diskbench.model.matrix import Limits
@@ -18,8 +17,9 @@ from diskbench.model.rental import DiskSpec, Rental, Scope
 from diskbench.model.spec import Loop, Plan, Step
 from diskbench.plan.cost import RENTING_S, check_cost, cost_of_plan, renting_s
 from diskbench.plan.makespan import Task, at_once, makespan_s, starts
+from diskbench.plan.rent_options import check_cost_limit
 from diskbench.plan.until import MOST_FAILURES, may_begin
-from diskbench.plugins import plugin
+from diskbench.plugin import plugin
 from diskbench.units import MIB
 
 HDD = DiskSpec(type="Standard_LRS", size_gib=256)

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from tests.unit.plan.planned import a_matrix
 
 from diskbench.cli import main
-from diskbench.cli.run_command import asked_for
+from diskbench.cli.run import asked_for
 from diskbench.errors import InvalidValue
 from diskbench.model.matrix import Matrix
 from diskbench.model.spec import Cell

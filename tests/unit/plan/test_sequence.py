@@ -10,6 +10,7 @@ from tests.unit.report.inside import expectation
 from tests.unit.report.made import plan, result, row, step
 
 from diskbench.errors import InvalidValue, ProfileError, UnknownName
+from diskbench.fio.declared import reported_of
 from diskbench.fio.guard import check
 from diskbench.fio.jobfile import jobs, parse
 from diskbench.fio.offered import requested_iops
@@ -141,10 +142,12 @@ STEPS = (
     made(2, "both", "rw=randrw:4k\nfdatasync=1\nsize=1m\n"),
     made(3, "fast", "rw=randwrite\ngtod_reduce=1\nsize=1m\n"), made(4, "plain", "size=1m\n"),
 )  # fmt: skip
+REPORTED = [reported_of(one.job) for one in STEPS]
 
 
-def asking(*texts):
-    return SimpleNamespace(fail_if=read_conditions(texts, "--fail-if"), profile="mine")
+def asking(*texts, steps=STEPS, search=None, **more):
+    asked, cell = read_conditions(texts, "--fail-if"), SimpleNamespace(profile="mine")
+    return SimpleNamespace(conditions=asked, cell=cell, steps=steps, search=search, **more)
 
 
 @pytest.mark.parametrize("text", [
@@ -154,7 +157,7 @@ def asking(*texts):
 ])  # fmt: skip
 def test_a_figure_that_will_not_be_there_is_refused_by_name(text):
     with pytest.raises(InvalidValue, match="--fail-if") as caught:
-        check_gates(asking(text), STEPS)
+        check_gates(asking(text), REPORTED)
     assert caught.value.advice
 
 
@@ -163,18 +166,18 @@ def test_a_figure_that_will_not_be_there_is_refused_by_name(text):
     "both: write iops < 1", "fast: iops < 1", "plain: read iops < 1", "mb_per_s < 1",
 ])  # fmt: skip
 def test_a_figure_that_will_be_there_passes(text):
-    check_gates(asking(text), STEPS)
+    check_gates(asking(text), REPORTED)
 
 
 def test_a_fill_alone_is_what_is_measured_and_the_result_of_a_search_needs_a_search():
-    check_gates(asking("fill: iops < 1", "iops < 1"), STEPS[:1])
+    check_gates(asking("fill: iops < 1", "iops < 1", steps=STEPS[:1]), REPORTED[:1])
     how = {"target": Threshold.parse("p99 < 2ms"), "precision": 0.02, "beyond": 100}
     search = Search(capacity="reads", steps=("both",), **how)
-    check_gates(asking("sla < 5000"), STEPS, search)
+    check_gates(asking("sla < 5000", search=search), ())
     with pytest.raises(InvalidValue, match="makes no search"):
-        check_gates(asking("sla < 5000"), STEPS)
+        check_gates(asking("sla < 5000"), ())
     with pytest.raises(InvalidValue, match="has one result"):
-        check_gates(asking("reads: sla < 5000"), STEPS, search)
+        check_gates(asking("reads: sla < 5000", search=search), ())
 
 
 @pytest.mark.parametrize(("text", "known", "refused"), [
@@ -185,7 +188,7 @@ def test_a_fill_alone_is_what_is_measured_and_the_result_of_a_search_needs_a_sea
 def test_a_ratio_needs_a_promise(text, known, refused):
     steps = [SimpleNamespace(name=one.name, load=0 if one.name in known else None) for one in STEPS]
     for expected in [SimpleNamespace(steps=steps)] + [None] * (not known):
-        plan = SimpleNamespace(cell=asking(text), steps=STEPS, expectation=expected)
+        plan = asking(text, expectation=expected)
         if not refused:
             check_ratios(plan)
             continue

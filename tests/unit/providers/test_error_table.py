@@ -7,8 +7,7 @@ import pytest
 
 from diskbench import errors
 from diskbench.errors import AccessDenied, NoCapacity, QuotaExceeded, RentalFailed, Throttled
-from diskbench.plugin import resolve
-from diskbench.plugins import plugins
+from diskbench.plugin import plugins, resolve
 from diskbench.providers.error_table import ErrorRow, ErrorTable, error_of
 
 GIVEN = {"said", "code", "action", "told"}

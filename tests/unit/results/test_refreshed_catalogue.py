@@ -7,7 +7,7 @@ from tests.books import SHIPPED
 from tests.rigs.cli import invoked
 from tests.rigs.plans import cells_of
 
-from diskbench.catalog.yaml_loader import Overlay
+from diskbench.catalog.books import Overlay
 from diskbench.engine.trial.planning import preview
 from diskbench.errors import AccessDenied, InvalidValue, UnknownName
 from diskbench.model.options import RentSpec

@@ -13,7 +13,7 @@ from diskbench.model.matrix import Limits
 from diskbench.report.terminal.status_text import until_words
 from diskbench.results.replicate_set import statuses_of
 from diskbench.store.campaigns import done_trials, find_campaign, load_cells, save_campaign
-from diskbench.store.clock import now
+from diskbench.store.dialects import now
 
 CAMPAIGN = ulid(1_790_000_000, 0)
 """The one that `measured` writes its trials into."""

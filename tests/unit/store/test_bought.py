@@ -22,15 +22,14 @@ from diskbench.model.run import AFTER_CLIFF, MEASURED_FIELDS, RUN_FIELDS
 from diskbench.providers.azure.plugin import AzureOptions
 from diskbench.store import schema
 from diskbench.store.campaigns import save_campaign, spent_by
-from diskbench.store.clock import iso
 from diskbench.store.database import transaction
+from diskbench.store.dialects import insert_missing, iso
 from diskbench.store.document import results_document
 from diskbench.store.export import csv_text, json_text, parquet_pieces
 from diskbench.store.leases import Lease, insert_leases
 from diskbench.store.machines import MachineRecord
 from diskbench.store.query import find_measurements, find_runs
 from diskbench.store.run_row import COLUMNS, bought, bought_by_others, run_row
-from diskbench.store.upsert import insert_missing
 from diskbench.store.where import parse_filter
 
 

@@ -14,7 +14,6 @@ from tests.rigs.matrix_rows import CAMPAIGN, campaign_row, cell_row
 
 from diskbench.errors import StoreUnavailable
 from diskbench.store.campaigns import save_campaign
-from diskbench.store.clock import iso, now, present
 from diskbench.store.database import (
     _beyond,
     check_writable,
@@ -26,6 +25,7 @@ from diskbench.store.database import (
     transaction,
 )
 from diskbench.store.database_errors import mark_refused
+from diskbench.store.dialects import iso, now, present
 from diskbench.store.matrix_lock import locked
 from diskbench.store.result_tables import metadata
 from diskbench.store.schema_revision import HEAD, VERSION_TABLE

@@ -11,7 +11,7 @@ from tests.rigs.plans import make_step, run_fio
 import diskbench
 from diskbench.errors import InvalidValue
 from diskbench.store import archive, import_sources, imports
-from diskbench.store.clock import now, ulid_time
+from diskbench.store.dialects import now, ulid_time
 from diskbench.store.import_sources import read_sources
 from diskbench.store.imports import imported
 from diskbench.store.query import find_measurements, find_runs, runs_by_id

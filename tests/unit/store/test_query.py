@@ -19,6 +19,7 @@ from diskbench.results.selection import selected
 from diskbench.store import archive, schema
 from diskbench.store import query as queries
 from diskbench.store.database import open_database, transaction
+from diskbench.store.dialects import upsert
 from diskbench.store.evidence import open_evidence
 from diskbench.store.evidence_place import directory_of_engine, whole_url
 from diskbench.store.finish import finish_run
@@ -26,7 +27,6 @@ from diskbench.store.leases import Lease, create_lease
 from diskbench.store.query import find_measurements, find_run_ids, find_runs, runs_by_id
 from diskbench.store.rebuild import rebuild
 from diskbench.store.step_rows import save_step
-from diskbench.store.upsert import upsert
 from diskbench.store.where import filter_fields, parse_filter
 
 A, B, C = "01kq8z6rj0aaaaaaaaaaaaaaa1", "01kq8z6rj0aaaaaaaaaaaaaab2", "01kr8z6rj0aaaaaaaaaaaaaaa3"

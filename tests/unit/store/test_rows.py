@@ -23,7 +23,7 @@ from diskbench.model.result import (
 from diskbench.model.run import MEASURED_FIELDS, RUN_FIELDS, run_columns
 from diskbench.store import campaigns, executors, leases, rows, schema, step_rows
 from diskbench.store.campaigns import asked_to_stop, list_campaigns, update_cell
-from diskbench.store.clock import now, ulid_time
+from diskbench.store.dialects import now, ulid_time
 from diskbench.store.executors import Executor
 from diskbench.store.leases import Lease
 from diskbench.store.query import find_runs, runs_by_id

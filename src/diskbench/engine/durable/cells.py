@@ -1,5 +1,5 @@
-"""A cell, of a matrix or of a run, as a durable workflow: the order of its stations; and DBOS in
-this process: launch, start or continue a cell, stop.
+"""A cell, of a matrix or of a run, as a durable workflow: the order of its stations; and the
+trials that threads of this process work on.
 
     open ──▶ rent ──▶ prepare ──▶ for each run: measure step by step, finish ──▶ settle
 
@@ -8,25 +8,20 @@ between two checkpoints are repeated after a crash and find what they made; the 
 manifest and the end of a cell its row, so neither needs a checkpoint.
 
 The workflow's id is the trial's. A killed controller's cell continues, in another process, at the
-station where it stood. The properties of DBOS in docs/design.md#durable-execution shape this file:
+station where it stood. The properties of DBOS in docs/design.md#durable-execution shape this room:
 the application version is fixed, a stop is a message that stations obey and never a DBOS cancel,
 and each process has a fresh executor id and listens to its own queue, so that no bystander ever
 runs another's trials. Only public calls of DBOS are used.
 """
 
 import contextlib
-import logging
 import threading
 import time
 from collections import Counter
-from collections.abc import Callable, Iterator, Sequence
-from typing import Any
+from collections.abc import Iterator
 
-import sqlalchemy as sa
-from dbos import DBOS, SetWorkflowID, WorkflowHandle
+from dbos import DBOS
 
-from diskbench.engine.durable import schedules as clocks
-from diskbench.engine.durable.schedules import JsonSerializer
 from diskbench.engine.matrix.cells import LiveCells
 from diskbench.errors import MeasurementFailed, Suspended
 from diskbench.model.outcome import Outcome, Problem, RunEnd, problem_of
@@ -34,8 +29,16 @@ from diskbench.model.result import RunState, StepResult
 from diskbench.model.spec import Plan
 from diskbench.plan.sequence import next_step
 
-_TAKEOVER_POLL_S = 0.1
 _bound_cells: LiveCells | None = None
+BEGINS_WITHIN_S = 30.0
+"""Seconds within which DBOS runs what it was given, in a thread of this process; our choice."""
+suspensions: dict[str, Suspended] = {}
+"""Why this process suspended a trial, by its id. Its workflow in the database is unchanged."""
+_threads: Counter[str] = Counter()
+"""How many threads of this process work on each trial."""
+given_at: dict[str, float] = {}
+"""When DBOS was given each trial to run here, by the monotonic clock."""
+_changed = threading.Condition()
 
 
 def bind(cells: LiveCells) -> None:
@@ -48,12 +51,6 @@ def _stations() -> LiveCells:
     if _bound_cells is None:
         raise RuntimeError("bind() was not called before the workflow ran")
     return _bound_cells
-
-
-def is_over(state: str) -> bool:
-    """Whether a workflow in this state, as DBOS names it, ended. Its cell was settled before,
-    unless a fault prevented it."""
-    return state not in ("PENDING", "ENQUEUED", "DELAYED")
 
 
 @DBOS.workflow(name="cell")
@@ -133,133 +130,14 @@ def _end_state(outcome: Outcome) -> RunState:
     return "interrupted" if outcome.state == "stopped" else "failed"
 
 
-def known(trial_ids: Sequence[str]) -> dict[str, str]:
-    """The state of the workflow of each of these cells that has one, by trial id. Who owns the cell
-    is in its row alone."""
-    if not trial_ids:
-        return {}
-    ids = list(trial_ids)
-    workflows = DBOS.list_workflows(workflow_ids=ids, load_input=False, load_output=False)
-    return {workflow.workflow_id: str(workflow.status) for workflow in workflows}
-
-
-def start(trial_id: str) -> Callable[[], object]:
-    """Start a cell in this process, without a queue; returns a function that waits for its end. A
-    second call for the same cell starts nothing."""
-    with giving(trial_id), SetWorkflowID(trial_id):
-        handle = DBOS.start_workflow(cell, trial_id)
-    return handle.get_result
-
-
-def go_on(trial_id: str, executor_id: str) -> Callable[[], object]:
-    """Continue a cell that another process began; the caller has claimed its row. Returns a
-    function that waits for its end."""
-    suspensions.pop(trial_id, None)
-    handle = move_here(trial_id, executor_id)
-
-    def wait() -> object:
-        pause = threading.Event()
-        while handle.get_status().status in ("PENDING", "ENQUEUED"):
-            if trial_id in suspensions:
-                raise suspensions[trial_id]
-            pause.wait(_TAKEOVER_POLL_S)
-        return handle.get_result(polling_interval_sec=_TAKEOVER_POLL_S)
-
-    return wait
-
-
-APPLICATION_VERSION = "1"
-"""Raised by hand when the sequence of checkpoints changes: DBOS continues no workflow of another
-version."""
-OWN_POLL_S = 0.25
-"""Seconds between polls of its own queue, which begin with its first takeover; our choice."""
-_RARELY_S = 3600.0
-"""Only workers use DBOS's schedules: other processes need not poll them."""
-_NOTIFIED_S = 0.1
-"""DBOS's notifications are not used; its thread for them sleeps for this time before it notices
-that DBOS is stopped."""
-BEGINS_WITHIN_S = 30.0
-"""Seconds within which DBOS runs what it was given, in a thread of this process; our choice."""
-_DBOS_HANDLER = "__dbos_console_log_handler__"
-_DBOS_THREADS = "dbos-executor-"
-suspensions: dict[str, Suspended] = {}
-"""Why this process suspended a trial, by its id. Its workflow in the database is unchanged."""
-_threads: Counter[str] = Counter()
-"""How many threads of this process work on each trial."""
-_given: dict[str, float] = {}
-"""When DBOS was given each trial to run here, by the monotonic clock."""
-_changed = threading.Condition()
-_registering = threading.Lock()
-_LEAVES_WITHIN_S = 5.0
-"""How long the end of a process waits for its workflows to be suspended; a step that follows fio
-notices within a second. Our choice."""
-
-
-def own_queue(executor_id: str) -> str:
-    """The only queue that the process `executor_id` takes work from."""
-    return f"exec-{executor_id}"
-
-
-def launch(engine: sa.Engine, executor_id: str, *, schedules: bool = False) -> None:
-    """Start DBOS on our own database engine, after cells.bind. `schedules` listens to those, too
-    (engine/durable/schedules.py)."""
-    DBOS(
-        config={
-            "name": clocks.APPLICATION,
-            "system_database_url": engine.url.render_as_string(hide_password=False),
-            "system_database_engine": engine,
-            "executor_id": executor_id,
-            "application_version": APPLICATION_VERSION,
-            "serializer": JsonSerializer(),
-            "use_listen_notify": False,
-            "notification_listener_polling_interval_sec": _NOTIFIED_S,
-            "scheduler_polling_interval_sec": clocks.POLL_S if schedules else _RARELY_S,
-            "log_level": "CRITICAL",
-        }
-    )
-    DBOS.listen_queues([own_queue(executor_id), *([clocks.QUEUE] if schedules else [])])
-    DBOS.launch()
-    if schedules:
-        clocks.listen()
-
-
-def stop(within_s: float = _LEAVES_WITHIN_S) -> bool:
-    """Stop DBOS, after waiting at most `within_s` seconds for workflows that are being suspended.
-    Returns whether none runs any more. DBOS can be launched again in the same process."""
-    idle = none_at_work(within_s)
-    with contextlib.suppress(Exception):
-        DBOS.destroy()
-    if none_at_work(0):  # `destroy` tells the threads of workflows to end and does not wait
-        end = time.monotonic() + _LEAVES_WITHIN_S
-        for thread in threading.enumerate():
-            if thread.name.startswith(_DBOS_THREADS) and thread is not threading.current_thread():
-                thread.join(max(0.0, end - time.monotonic()))
-    _given.clear()
-    logger = logging.getLogger("dbos")
-    for handler in logger.handlers[:]:
-        if handler.name == _DBOS_HANDLER:  # it keeps the standard error of this launch
-            logger.removeHandler(handler)
-    return idle
-
-
-def move_here(trial_id: str, executor_id: str) -> WorkflowHandle[Any]:
-    """Continue in this process a cell that no other process runs; the caller has won its row."""
-    queue = own_queue(executor_id)
-    with giving(trial_id), _registering:
-        # Registered at the first takeover only: DBOS keeps a row for each queue, and polls it.
-        if DBOS.retrieve_queue(queue) is None:
-            DBOS.register_queue(queue, polling_interval_sec=OWN_POLL_S)
-        return DBOS.resume_workflow(trial_id, queue_name=queue)
-
-
 @contextlib.contextmanager
 def giving(trial_id: str) -> Iterator[None]:
     """Inside the block DBOS is given a trial to run here; it is not given it again for a while."""
-    _given[trial_id] = time.monotonic()
+    given_at[trial_id] = time.monotonic()
     try:
         yield
     except BaseException:
-        _given.pop(trial_id, None)
+        given_at.pop(trial_id, None)
         raise
 
 
@@ -268,7 +146,7 @@ def working_on(trial_id: str) -> Iterator[None]:
     """Inside the block, count this thread as working on a trial, and keep why it was suspended."""
     with _changed:
         _threads[trial_id] += 1
-        _given.pop(trial_id, None)
+        given_at.pop(trial_id, None)
     try:
         yield
     except Suspended as suspended:
@@ -288,7 +166,7 @@ def at_work(trial_id: str) -> bool:
     DBOS ends a thread silently when it cannot write the thread's outcome, and may lose what it took
     from a queue while the database went away: such a trial is given to it again."""
     with _changed:
-        given = _given.get(trial_id)
+        given = given_at.get(trial_id)
         is_new = given is not None and time.monotonic() - given < BEGINS_WITHIN_S
         return trial_id in _threads or is_new
 

@@ -18,9 +18,9 @@ import sqlalchemy as sa
 from dbos import DBOS, DBOSClient, Serializer
 from pydantic import BaseModel
 
-from diskbench.store.clock import iso
 from diskbench.store.database import database_time
 from diskbench.store.database_errors import as_unavailable
+from diskbench.store.dialects import iso
 
 APPLICATION = "diskbench"
 """The name that owns workflows, queues and schedules in a database shared with other programs."""

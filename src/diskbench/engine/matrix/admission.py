@@ -20,7 +20,7 @@ from diskbench.plan.admit import AdmissionMoment, admit
 from diskbench.plan.until import may_begin
 from diskbench.results.replicate_set import statuses_of
 from diskbench.store.campaigns import CampaignRow, done_trials, spent_by
-from diskbench.store.clock import iso
+from diskbench.store.dialects import iso
 from diskbench.store.leases import Lease
 from diskbench.store.machines import MachineRecord, list_machines
 from diskbench.store.matrix_lock import Locked, locked

@@ -16,7 +16,7 @@ from diskbench.model.matrix import Limits, MatrixCell
 from diskbench.plan.matrix import expand
 from diskbench.plan.outlook import BlockOutlook, MatrixOutlook
 from diskbench.store.campaigns import CampaignRow, claim_campaign, load_cells, save_campaign
-from diskbench.store.clock import now
+from diskbench.store.dialects import now
 from diskbench.store.executors import list_executors
 from diskbench.store.matrix_lock import locked
 

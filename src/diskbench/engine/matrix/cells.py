@@ -25,7 +25,7 @@ from diskbench.errors import DiskbenchError, ReleaseFailed, StoreUnavailable, Su
 from diskbench.hosts.ssh import host_at
 from diskbench.model.campaign import LIVE, CellRow
 from diskbench.model.outcome import Outcome, Problem, RunEnd, problem_of
-from diskbench.model.result import RunState, StepResult
+from diskbench.model.result import StepResult
 from diskbench.model.spec import Plan
 from diskbench.plan.admit import after, zone_of
 from diskbench.plan.cost import renting_s
@@ -41,8 +41,8 @@ from diskbench.store.campaigns import (
     load_campaign,
     update_cell,
 )
-from diskbench.store.clock import iso, present
 from diskbench.store.database import database_time
+from diskbench.store.dialects import iso, present
 from diskbench.store.leases import load_lease
 from diskbench.store.profile_file import find_profile
 from diskbench.store.rows import find_plan, load_plan
@@ -218,7 +218,7 @@ class LiveCells:
                 keep_metrics(self.session, plan, asked.is_set, note, waits=not handed_on)
             # The unfinished runs of a workflow that broke, or never began its runs.
             reason = ending.problem or _NOT_KEPT
-            was_unfinished = end_unfinished(self.session, plan, reason, _end_state(reason))
+            was_unfinished = end_unfinished(self.session, plan, reason, reason.run_state)
             if was_unfinished and _is_done(ending.end):
                 ending = replace(ending, end=None, problem=_NOT_KEPT)
         if campaign.is_run:  # the command that waits for it judges it
@@ -288,19 +288,6 @@ class LiveCells:
 def _is_done(end: tuple[RunEnd, ...] | None) -> bool:
     """Whether every run ended well."""
     return end is not None and {run.state for run in end} == {"done"}
-
-
-def _end_state(problem: Problem) -> RunState:
-    return "interrupted" if problem.is_stop else "failed"
-
-
-def never_began(plan: Plan, problem: Problem) -> tuple[RunEnd, ...]:
-    """The end of the runs of a trial that was not measured, for the reason `problem`."""
-    state = _end_state(problem)
-    return tuple(
-        RunEnd(run_id=run_id, run_index=index, state=state, problem=problem)
-        for index, run_id in enumerate(plan.run_ids)
-    )
 
 
 def plan_cell(session: Session, row: CellRow) -> Plan:

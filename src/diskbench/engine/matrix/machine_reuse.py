@@ -23,8 +23,8 @@ from diskbench.plan.admit import EVERYWHERE, serves
 from diskbench.plan.cost import longest_s
 from diskbench.ports import ExtendsLeases, SwapsDisks
 from diskbench.store.campaigns import cell_of_trial, cells_of_machine
-from diskbench.store.clock import iso
 from diskbench.store.database import database_time
+from diskbench.store.dialects import iso
 from diskbench.store.leases import Lease
 from diskbench.store.machines import (
     MachineRecord,

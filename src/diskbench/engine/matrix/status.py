@@ -33,8 +33,8 @@ from diskbench.store.campaigns import (
     spent_by,
     unfinished_cells,
 )
-from diskbench.store.clock import iso, ulid_time
 from diskbench.store.database import database_time
+from diskbench.store.dialects import iso, ulid_time
 from diskbench.store.executors import Executor, list_executors
 from diskbench.store.leases import Lease, list_leases
 from diskbench.store.machines import list_machines

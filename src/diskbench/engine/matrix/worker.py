@@ -16,12 +16,12 @@ from functools import partial
 from operator import attrgetter
 
 from diskbench.engine.cleanup.gc import is_reached, sweep
-from diskbench.engine.durable import cells as durable
+from diskbench.engine.durable.cells import at_work
+from diskbench.engine.durable.process import is_over, known, launch_cells, take
 from diskbench.engine.durable.schedules import bind_schedules, forget_ended
 from diskbench.engine.matrix.admission import admit_cells
 from diskbench.engine.matrix.cells import LiveCells
 from diskbench.engine.matrix.machine_reuse import let_idle_go
-from diskbench.engine.matrix.run_cells import launch_cells, take
 from diskbench.engine.processes import BEAT_S, DEAD_AFTER_S, DatabaseClock, forget_dead, living
 from diskbench.engine.schedule.runs import ScheduleWatch
 from diskbench.engine.session import Session
@@ -190,11 +190,11 @@ class Worker:
         for cell in sorted(reached, key=lambda cell: (cell.queued_at or "", *place(cell))):
             assert cell.trial_id is not None
             taken += cell.owner == me
-            if cell.owner == me and durable.at_work(cell.trial_id):
+            if cell.owner == me and at_work(cell.trial_id):
                 self._check_own(campaigns[cell.campaign_id], cell)
             elif cell.owner == me or cell.owner not in alive:
                 free.append((cell.trial_id, cell))
-        workflows = durable.known([trial_id for trial_id, cell in free if cell.owner is not None])
+        workflows = known([trial_id for trial_id, cell in free if cell.owner is not None])
         for trial_id, cell in free:
             workflow = workflows.get(trial_id)
             if self._may_take(cell, workflow, taken):
@@ -210,7 +210,7 @@ class Worker:
         if workflow is None:
             has_room = self.room is None or taken < self.room
             return self.admits and has_room and (cell.owner is None or not self._clock.is_skewed)
-        return durable.is_over(workflow) or (self.admits and not self._clock.is_skewed)
+        return is_over(workflow) or (self.admits and not self._clock.is_skewed)
 
     @property
     def _silence(self) -> float:

@@ -29,7 +29,7 @@ from diskbench.model.schedule import Occurrence, ScheduleRow
 from diskbench.plan.cron import becomes, due
 from diskbench.plan.outlook import BlockOutlook, MatrixOutlook, out_of_reach, with_expected
 from diskbench.results.refreshed_catalogue import open_books
-from diskbench.store.clock import iso
+from diskbench.store.dialects import iso
 from diskbench.store.executors import list_executors
 from diskbench.store.schedules import (
     LockedSchedule,

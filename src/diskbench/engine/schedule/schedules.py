@@ -16,7 +16,7 @@ from diskbench.model.schedule import Occurrence, Overlap, ScheduleRow, ScheduleS
 from diskbench.plan.cron import check_cron, check_zone, comes_again, due, upcoming
 from diskbench.plan.outlook import BlockOutlook
 from diskbench.results.refreshed_catalogue import open_books
-from diskbench.store.clock import iso
+from diskbench.store.dialects import iso
 from diskbench.store.schedules import (
     find_schedule,
     list_schedules,

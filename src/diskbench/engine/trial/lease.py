@@ -23,8 +23,8 @@ from diskbench.model.spec import Plan
 from diskbench.plan.cost import left_s, longest_s, renting_s, snapshot_s
 from diskbench.ports import EndsMachines, EvidenceStore, ExtendsLeases, RentWatch
 from diskbench.store.archive import read_plan, read_step, run_prefix, step_folders, write_plan
-from diskbench.store.clock import iso
 from diskbench.store.database import database_time
+from diskbench.store.dialects import iso
 from diskbench.store.evidence_place import is_same_store
 from diskbench.store.leases import Lease, extend_lease, load_lease
 from diskbench.store.rows import evidence_url_of, move_evidence, save_plans

@@ -16,7 +16,7 @@ from diskbench.model.result import StepResult
 from diskbench.model.spec import Plan
 from diskbench.ports import Monitors
 from diskbench.store.archive import write_metrics
-from diskbench.store.clock import now
+from diskbench.store.dialects import now
 from diskbench.store.step_rows import load_results
 
 WAIT_S = 180.0

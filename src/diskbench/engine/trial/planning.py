@@ -26,7 +26,7 @@ from diskbench.model.rental import Rental
 from diskbench.model.spec import Cell, Plan
 from diskbench.plan.cells import check_several
 from diskbench.plan.trial import TrialIds, make_plan
-from diskbench.plugins import plugin
+from diskbench.plugin import plugin
 from diskbench.ports import Foresees, Host, Renter
 from diskbench.providers.registry import Providers, provider
 from diskbench.store.profile_file import find_profile
@@ -70,7 +70,8 @@ def check_rentable(renter: Renter, cell: Cell, profile: Profile) -> None:
 
 def draft(cell: Cell, profile: Profile, rental: Rental, campaign_id: str, books: Books) -> Plan:
     """The plan of `cell` on the machine that `rental` describes, under new ids."""
-    return draft_of(cell, profile, rental, new_ids(cell, campaign_id), books)
+    names = new_ids(cell, campaign_id)
+    return draft_of(cell, profile, rental, names, books)
 
 
 def new_ids(cell: Cell, campaign_id: str) -> TrialIds:

@@ -26,8 +26,8 @@ from diskbench.model.outcome import Problem
 from diskbench.model.result import RunState
 from diskbench.model.spec import Plan
 from diskbench.store.campaigns import CampaignRow, end_run_cell
-from diskbench.store.clock import iso
 from diskbench.store.database import database_time
+from diskbench.store.dialects import iso
 from diskbench.store.finish import finish_run
 from diskbench.store.kept_rows import keep_begun_matrix, keep_lease, keep_matrix, keep_trial
 from diskbench.store.leases import Lease, load_lease, note_lease_error, release_lease

@@ -4,8 +4,7 @@ from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from datetime import datetime
 
-from diskbench.catalog.books import Books
-from diskbench.catalog.yaml_loader import Overlay
+from diskbench.catalog.books import Books, Overlay
 from diskbench.errors import DiskbenchError, InvalidValue, ReleaseFailed
 from diskbench.model.finding import Finding, Quota
 from diskbench.model.metrics import CloudMetric

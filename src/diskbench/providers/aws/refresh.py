@@ -8,9 +8,9 @@ import json
 from collections.abc import Iterable
 from typing import Any
 
-from diskbench.catalog.books import ProviderBook
+from diskbench.catalog.books import Overlay, ProviderBook
 from diskbench.catalog.prices import PriceBook
-from diskbench.catalog.yaml_loader import MACHINES, PRICES, Overlay
+from diskbench.catalog.shipped import MACHINES, PRICES
 from diskbench.providers.aws.client import Aws, AwsTiming
 from diskbench.providers.aws.offer import machine
 from diskbench.units import GIB

@@ -5,8 +5,7 @@ import time
 from collections.abc import Callable, Sequence
 from datetime import datetime
 
-from diskbench.catalog.books import Books
-from diskbench.catalog.yaml_loader import Overlay
+from diskbench.catalog.books import Books, Overlay
 from diskbench.errors import DiskbenchError
 from diskbench.model.finding import Finding, Quota
 from diskbench.model.metrics import CloudMetric

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from functools import cached_property
 
 from diskbench.catalog.books import ProviderBook
-from diskbench.catalog.entry import catalogue
+from diskbench.catalog.shipped import catalogue
 from diskbench.errors import AccessDenied, DiskbenchError, InvalidValue, UnknownName
 from diskbench.model.options import RentSpec
 from diskbench.providers.azure import disk_request, machines

@@ -9,10 +9,9 @@ from typing import Any
 
 import urllib3
 
-from diskbench.catalog.books import ProviderBook
-from diskbench.catalog.entry import catalogue
+from diskbench.catalog.books import Overlay, ProviderBook
 from diskbench.catalog.prices import PriceBook
-from diskbench.catalog.yaml_loader import MACHINES, PRICES, Overlay
+from diskbench.catalog.shipped import MACHINES, PRICES, catalogue
 from diskbench.errors import HostUnavailable
 from diskbench.providers.azure.client import API, AzureClient, resource_skus
 from diskbench.providers.azure.machines import machine

@@ -4,8 +4,7 @@ import itertools
 from collections.abc import Callable, Sequence
 from datetime import datetime
 
-from diskbench.catalog.books import Books
-from diskbench.catalog.yaml_loader import Overlay
+from diskbench.catalog.books import Books, Overlay
 from diskbench.model.finding import Finding, Quota
 from diskbench.model.options import RentSpec
 from diskbench.model.rental import Acquired, Claim, Found, Rental, Scope, Which

@@ -9,9 +9,9 @@ from urllib.parse import urlsplit
 
 from pydantic import Field
 
-from diskbench.catalog.entry import catalogue
 from diskbench.catalog.lookup import DiskLimits, disk_types, limits
 from diskbench.catalog.machine_book import machine_book
+from diskbench.catalog.shipped import catalogue
 from diskbench.errors import UnknownName
 from diskbench.model.base import Frozen
 from diskbench.model.options import RentSpec

@@ -10,8 +10,9 @@ import re
 from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 
+from diskbench.catalog.books import Overlay
 from diskbench.catalog.prices import PriceBook
-from diskbench.catalog.yaml_loader import PRICES, Overlay
+from diskbench.catalog.shipped import PRICES
 from diskbench.providers.gcp.client import API, Compute
 from diskbench.providers.gcp.errors import refused
 

@@ -5,10 +5,10 @@ from collections.abc import Sequence
 from typing import get_args
 
 from diskbench.catalog.books import Books
-from diskbench.catalog.entry import caches_disks
 from diskbench.catalog.lookup import disk_types, promise
 from diskbench.catalog.machine import machine_of
 from diskbench.catalog.path import without_cache
+from diskbench.catalog.shipped import caches_disks
 from diskbench.errors import (
     DiskbenchError,
     HostUnavailable,

@@ -14,8 +14,8 @@ from typing import Literal
 from pydantic import Field
 
 from diskbench.catalog.bucket import Allowance, of_duration
-from diskbench.catalog.entry import catalogue
 from diskbench.catalog.lookup import DiskLimits, custom_limits, limits
+from diskbench.catalog.shipped import catalogue
 from diskbench.model.base import Frozen
 from diskbench.model.rental import CUSTOM, DiskSpec
 from diskbench.providers.lab.places import refused

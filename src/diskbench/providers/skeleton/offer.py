@@ -10,8 +10,8 @@ from pydantic import ConfigDict
 
 from diskbench.catalog.books import Books
 from diskbench.catalog.cost import address_part, disk_part, machine_part, snapshot_part, sum_usd
-from diskbench.catalog.entry import catalogue
 from diskbench.catalog.lookup import DiskLimits, promise
+from diskbench.catalog.shipped import catalogue
 from diskbench.catalog.sourced_figures import Quantity
 from diskbench.model.base import Frozen
 from diskbench.model.options import RentSpec

@@ -3,13 +3,13 @@ cost and whether their figures agree."""
 
 import shlex
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 
 from diskbench.catalog.cost import TrialCost
 from diskbench.catalog.lookup import DiskLimits
 from diskbench.catalog.prices import disk_limits
-from diskbench.model.expectation import BeyondCredit
+from diskbench.model.expectation import BeyondCredit, DiskPrice
 from diskbench.model.facts import DiskFacts, HostFacts
 from diskbench.model.ids import LAST, short
 from diskbench.model.result import StepAudit
@@ -203,6 +203,25 @@ def target(plan: Plan) -> str:
     through = [mount.fstype] if mount and mount.fstype else []
     through += plan.facts.layers
     return plan.target.path + (f" ({' on '.join(through)})" if through else "")
+
+
+def price_lines(price: DiskPrice) -> Iterator[str]:
+    """The price of the disk per month, and per 1,000 IOPS and 100 MB/s."""
+    if price.total_usd is None:
+        yield "monthly price unknown"
+        return
+    month = f"${price.total_usd:,.2f} a month"
+    if price.transactions_usd:
+        month += f", ${price.transactions_usd:,.2f} of it transactions at the baseline"
+    yield month
+    pairs = (
+        ("1,000 IOPS", price.per_1000_iops_usd, price.per_1000_burst_iops_usd),
+        ("100 MB/s", price.per_100_mb_per_s_usd, price.per_100_burst_mb_per_s_usd),
+    )
+    for unit, lasting, burst in pairs:
+        if lasting is not None:
+            apart = f"; ${burst:,.2f} of the burst" if burst is not None else ""
+            yield f"${lasting:,.2f} per {unit} of the baseline{apart}"
 
 
 def _target_words(plan: Plan) -> list[str]:

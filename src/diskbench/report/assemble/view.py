@@ -26,13 +26,14 @@ from diskbench.report.assemble.subject import (
     SUSPENDED,
     UNFINISHED,
     cost_line,
+    price_lines,
     run_facts,
     subject_of_runs,
     versions_of,
 )
 from diskbench.report.assemble.summary import Facts
 from diskbench.report.assemble.threshold_lines import ThresholdLine, sla_words, threshold_lines
-from diskbench.report.assemble.words import NONE, price_lines, row_id
+from diskbench.report.assemble.words import NONE, row_id
 from diskbench.results.trial import Trial
 from diskbench.units import counted
 

@@ -2,7 +2,7 @@
 on a page."""
 
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from datetime import UTC, datetime
 from typing import Literal
 
@@ -132,25 +132,6 @@ def rate_metric(iops: float | None, bytes_per_s: float | None) -> Literal["iops"
 
 SMALL_BLOCK = 64 * KIB
 """Up to this block size a disk is priced by IOPS, above it by bytes per second."""
-
-
-def price_lines(price: DiskPrice) -> Iterator[str]:
-    """The price of the disk per month, and per 1,000 IOPS and 100 MB/s."""
-    if price.total_usd is None:
-        yield "monthly price unknown"
-        return
-    month = f"{dollars(price.total_usd)} a month"
-    if price.transactions_usd:
-        month += f", {dollars(price.transactions_usd)} of it transactions at the baseline"
-    yield month
-    pairs = (
-        ("1,000 IOPS", price.per_1000_iops_usd, price.per_1000_burst_iops_usd),
-        ("100 MB/s", price.per_100_mb_per_s_usd, price.per_100_burst_mb_per_s_usd),
-    )
-    for unit, lasting, burst in pairs:
-        if lasting is not None:
-            apart = f"; {dollars(burst)} of the burst" if burst is not None else ""
-            yield f"{dollars(lasting)} per {unit} of the baseline{apart}"
 
 
 def price_words(price: DiskPrice | None, rate: float | None, block: int | None) -> str:

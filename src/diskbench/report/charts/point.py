@@ -7,7 +7,7 @@ from typing import Any, Literal
 
 from diskbench.analysis.repeats import Sample, by_machine, median_interval
 from diskbench.parallel import grouped
-from diskbench.plugins import known_plugin, plugins
+from diskbench.plugin import known_plugin, plugins
 from diskbench.report.charts.measure import Spec, bare_labels, named, span, with_unit
 from diskbench.report.charts.palette import SERIES
 

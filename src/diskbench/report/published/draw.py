@@ -13,7 +13,7 @@ from diskbench.errors import InvalidValue, UnknownName
 from diskbench.model.base import Frozen
 from diskbench.model.expectation import PlanExpectation, StepExpectation
 from diskbench.parallel import grouped
-from diskbench.plugins import known_plugin
+from diskbench.plugin import known_plugin
 from diskbench.report.charts.bars import bars_chart, multiples_chart
 from diskbench.report.charts.figure import ChartFigure
 from diskbench.report.charts.point import ChartPoint, Source, provider_label

@@ -15,7 +15,7 @@ from diskbench.model.result import Warning as StepWarning
 from diskbench.model.run import AskedRun, Run
 from diskbench.model.verdict import Verdict
 from diskbench.parallel import grouped
-from diskbench.plugins import known_plugin
+from diskbench.plugin import known_plugin
 from diskbench.report.assemble.view import View
 from diskbench.results.history import by_subject, key_of
 from diskbench.results.trial_figures import Fields

@@ -5,8 +5,8 @@ import textwrap
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import groupby, zip_longest
 
-from diskbench.catalog.entry import DiskEntry
 from diskbench.catalog.listing import CatalogItem, MachineRow, PriceRow
+from diskbench.catalog.shipped import DiskEntry
 from diskbench.catalog.sourced_figures import Quantity
 from diskbench.parallel import grouped
 

@@ -17,8 +17,8 @@ from diskbench.model.expectation import (
 )
 from diskbench.model.spec import Plan
 from diskbench.plan.cost import cost_of_plan
-from diskbench.report.assemble.subject import disks_words, machine, target
-from diskbench.report.assemble.words import cut, price_lines
+from diskbench.report.assemble.subject import disks_words, machine, price_lines, target
+from diskbench.report.assemble.words import cut
 from diskbench.report.terminal.screen import wrapped
 from diskbench.units import (
     counted,

@@ -16,7 +16,7 @@ from diskbench.errors import CloudSilent, InvalidValue, UnknownName, UserError
 from diskbench.model.rental import Scope
 from diskbench.providers.fake.cloud import VARIABLE, FakeProvider, plan_fault
 from diskbench.store import leases, rows
-from diskbench.store.clock import iso
+from diskbench.store.dialects import iso
 from diskbench.store.leases import Lease, create_lease, load_lease, release_lease
 
 FAKE = Scope(provider="fake")

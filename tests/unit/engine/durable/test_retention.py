@@ -5,7 +5,7 @@ from datetime import timedelta
 
 import pytest
 
-from diskbench.engine.durable import cells
+from diskbench.engine.durable import cells, process
 from diskbench.engine.durable.cells import none_at_work
 from diskbench.engine.durable.schedules import forget_ended
 from diskbench.errors import Interrupted, Suspended
@@ -42,30 +42,30 @@ def stations():
 @pytest.fixture
 def database(database, stations):
     cells.bind(stations)
-    cells.launch(database, "me")
+    process.launch(database, "me")
     yield database
     stations.go_on.set()
-    cells.stop()
+    process.stop()
 
 
 def test_a_settled_cell_leaves_no_workflow_but_for_whoever_waits_for_it_a_moment(database):
-    cells.start("a1")()
+    process.start("a1")()
     assert forget_ended(database, kept=AFTER_A_DAY) == 0
-    assert cells.is_over(cells.known(["a1"])["a1"])
+    assert process.is_over(process.known(["a1"])["a1"])
     for trial in ("a1", "a2"):
-        cells.start(trial)()
-    assert cells.known(["a1", "a2"]).keys() == {"a1", "a2"}
+        process.start(trial)()
+    assert process.known(["a1", "a2"]).keys() == {"a1", "a2"}
     assert forget_ended(database, kept=AT_ONCE) == 2
-    assert cells.known(["a1", "a2"]) == {}
+    assert process.known(["a1", "a2"]) == {}
     assert forget_ended(database, kept=AT_ONCE) == 0
 
 
 def test_one_that_was_suspended_is_kept_to_be_resumed_and_one_that_runs_ends(database, stations):
-    cells.start("s1")
+    process.start("s1")
     assert none_at_work(30)
     assert forget_ended(database, kept=AT_ONCE) == 0
-    assert not cells.is_over(cells.known(["s1"])["s1"])
-    wait = cells.start("w1")
+    assert not process.is_over(process.known(["s1"])["s1"])
+    wait = process.start("w1")
     assert stations.begun.wait(30)
     assert forget_ended(database, kept=AT_ONCE) == 0
     stations.go_on.set()

@@ -24,7 +24,7 @@ from diskbench.model.spec import Cell, TargetSpec
 from diskbench.plan.trial import TrialIds
 from diskbench.providers.fake.cloud import VARIABLE, FakeProvider, plan_fault
 from diskbench.store import campaigns, schema
-from diskbench.store.clock import now
+from diskbench.store.dialects import now
 from diskbench.store.leases import extend_lease, load_lease
 from diskbench.store.machines import end_machine, give_machine, keep_machine, list_machines
 from diskbench.store.profile_file import find_profile

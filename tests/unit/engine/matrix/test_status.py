@@ -24,7 +24,7 @@ from diskbench.store.campaigns import (
     save_campaign,
     update_cell,
 )
-from diskbench.store.clock import iso
+from diskbench.store.dialects import iso
 from diskbench.store.executors import describe_executor, register_executor
 from diskbench.store.leases import Lease, create_lease
 from diskbench.store.machines import MachineRecord

@@ -8,8 +8,7 @@ import pytest
 from tests.rigs.dying import replace_everywhere
 from tests.rigs.plans import make_plan, make_step, save_plan
 
-from diskbench.engine.durable import cells as durable_cells
-from diskbench.engine.matrix import run_cells
+from diskbench.engine.durable import process
 from diskbench.engine.session import Session
 from diskbench.engine.trial.lease import check_lasts, expiry, move_end, renew
 from diskbench.engine.trial.release import hand_back
@@ -29,8 +28,8 @@ from diskbench.plan.cost import left_s, longest_s
 from diskbench.ports import ExtendsLeases
 from diskbench.providers.fake.cloud import FakeProvider
 from diskbench.store import campaigns
-from diskbench.store.clock import iso
 from diskbench.store.database import database_time
+from diskbench.store.dialects import iso
 from diskbench.store.leases import Lease, create_lease, load_lease
 from diskbench.testing.rig import RigOnlooker
 
@@ -207,9 +206,9 @@ def test_a_cell_that_would_outlast_its_machine_is_tried_again_on_another(session
     stations = SimpleNamespace(session=session, settle=lambda *words, **_: settled.append(words))
     cell = SimpleNamespace(trial_id=plan.trial_id, owner="dead", key="one")
     replace_everywhere(monkeypatch, campaigns, "claim_cell", lambda *_, **__: True)
-    replace_everywhere(monkeypatch, run_cells, "silent_s", lambda *_: 1.0)
-    monkeypatch.setattr(durable_cells, "go_on", lambda *_: None)
-    run_cells.take(stations, cell, "PENDING", ())  # type: ignore[arg-type]
+    replace_everywhere(monkeypatch, process, "silent_s", lambda *_: 1.0)
+    monkeypatch.setattr(process, "go_on", lambda *_: None)
+    process.take(stations, cell, "PENDING", ())  # type: ignore[arg-type]
     ((trial_id, end, problem),) = settled
     assert (trial_id, end, problem.kind) == (plan.trial_id, None, "RentalFailed")
     assert "ends itself at" in problem.message

@@ -16,7 +16,7 @@ from diskbench.model.options import RentSpec
 from diskbench.model.rental import Acquired, Rental, Scope
 from diskbench.providers.fake.cloud import FakeProvider
 from diskbench.store.archive import read_metrics
-from diskbench.store.clock import iso
+from diskbench.store.dialects import iso
 from diskbench.store.step_rows import save_step
 
 NOW = datetime(2026, 11, 28, 10, 3, 12, tzinfo=UTC)

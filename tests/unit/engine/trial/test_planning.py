@@ -18,7 +18,7 @@ from diskbench.engine.trial.stop import RetryPolicy, Stop
 from diskbench.model.options import RentSpec
 from diskbench.model.spec import Cell, TargetSpec
 from diskbench.plan.rent_options import rent_spec
-from diskbench.plugins import plugin
+from diskbench.plugin import plugin
 from diskbench.providers.fake.cloud import FakeProvider
 from diskbench.providers.registry import Providers
 from diskbench.store.profile_file import find_profile

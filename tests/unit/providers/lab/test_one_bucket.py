@@ -17,12 +17,12 @@ from diskbench.analysis.setting import Setting
 from diskbench.analysis.stretches import Measured, StepPromise
 from diskbench.analysis.verdict import verdict
 from diskbench.catalog.bucket import SharedLimits, capacity, lasts_s, scaled
-from diskbench.catalog.entry import catalogue, clouds
 from diskbench.catalog.expect import Stage, simulate
 from diskbench.catalog.lookup import disk_types, limits
 from diskbench.catalog.machine import machine_of
 from diskbench.catalog.path import Path as Way
 from diskbench.catalog.path import without_cache
+from diskbench.catalog.shipped import catalogue, clouds
 from diskbench.errors import UserError
 from diskbench.model.expectation import Load
 from diskbench.model.options import RentSpec

@@ -13,8 +13,7 @@ from diskbench.model import expectation
 from diskbench.model.expectation import Bound, CreditRange, DiskPrice, ExpectedLevel, Load
 from diskbench.model.rental import DiskSpec, PricePart
 from diskbench.model.spec import Loop
-from diskbench.report.assemble.subject import cost_line
-from diskbench.report.assemble.words import price_lines
+from diskbench.report.assemble.subject import cost_line, price_lines
 from diskbench.report.terminal import plan_text
 from diskbench.report.terminal.matrix_text import expected_table, price_table
 from diskbench.report.terminal.plan_text import render_plan, rental_price

@@ -1,22 +1,110 @@
-"""The form of `limits.yaml`: the disk types of one provider, as it documents them.
+"""A provider's catalogue: how its files are read, and the form of `limits.yaml`, the disk types of
+one provider, as it documents them.
 
-Every item with a figure names its source (catalog/sourced_figures.py); a file with an
-unsourced figure is refused (InvalidValue).
+A provider names its folder in its plugin (`Plugin.catalogue`). docs/contributing/provider.md lists
+its files; any of them may be missing. Every item with a figure names its source
+(catalog/sourced_figures.py); a file with an unsourced figure is refused (InvalidValue).
 """
 
 from __future__ import annotations
 
 import functools
 from collections.abc import Mapping
-from typing import Any, Literal
+from typing import Any, Final, Literal, TypeVar
 
-from pydantic import ConfigDict, Field, model_validator
+import yaml
+from pydantic import ConfigDict, Field, ValidationError, model_validator
 
 from diskbench.catalog import sourced_figures
-from diskbench.catalog.yaml_loader import LIMITS, catalogues, shipped_book
-from diskbench.errors import UnknownName
+from diskbench.errors import InvalidValue, UnknownName
 from diskbench.model.base import Frozen
-from diskbench.plugins import working
+from diskbench.model.value_fault import value_faults
+from diskbench.plugin import (
+    catalogue_folder,
+    known_plugin,
+    loading,
+    plugin,
+    plugin_names,
+    plugins,
+    working,
+)
+from diskbench.yaml_lines import plain_yaml
+
+Book = TypeVar("Book", bound=sourced_figures.ProviderFile)
+
+LIMITS = "limits.yaml"
+CHARGES = "charges.yaml"
+MACHINES: Final = "machines.yaml"
+PRICES: Final = "prices.yaml"
+
+
+def catalogues() -> tuple[str, ...]:
+    """The names of the installed providers that bring a catalogue, sorted."""
+    named = {plugin.name: plugin.catalogue for plugin in plugins() if plugin.catalogue is not None}
+    return tuple(working(named, lambda name: catalogue_folder(name, named[name])))
+
+
+def check_catalogue(cloud: str) -> None:
+    """Raise UnknownName for what is no provider with a catalogue, and ProviderBroken for a provider
+    whose package cannot be loaded."""
+    reference = plugin(cloud).catalogue if cloud in plugin_names() else None
+    if reference is None:
+        raise UnknownName("catalogue", cloud, catalogues())
+    catalogue_folder(cloud, reference)
+
+
+def shipped(cloud: str, name: str) -> str | None:
+    """Return the text of a file of a provider's catalogue; None if it has no such file. Raises
+    ProviderBroken for a plugin whose folder does not exist."""
+    known = known_plugin(cloud)
+    if known is None or known.catalogue is None:
+        return None
+    file = catalogue_folder(cloud, known.catalogue) / name
+    return file.read_text(encoding="utf-8") if file.is_file() else None
+
+
+def shipped_book(model: type[Book], cloud: str) -> Book | None:
+    """Return a file of a provider's catalogue, read once; None if it has no such file. Raises
+    ProviderBroken for a file that breaks the rules."""
+    book: Book | None = _shipped_book(model, cloud)
+    return book
+
+
+@functools.cache
+def _shipped_book(model: type[Book], cloud: str) -> Any:  # noqa: ANN401 - a cache loses the kind
+    text = shipped(cloud, model.file)
+    if text is None:
+        return None
+    with loading(cloud):
+        return parse_book(model, text, where=f"{cloud}/{model.file}")
+
+
+def parse_book(
+    model: type[Book], text: str, *, where: str, patch: Mapping[str, Any] | None = None
+) -> Book:
+    """Validate the YAML in `text`, patched with `patch` (refreshed figures), as `model`.
+
+    Raises InvalidValue naming `where`, what it should be, and every fault.
+    """
+    try:
+        data = plain_yaml(text)
+        return model.model_validate(merged(data, patch) if patch else data)
+    except (yaml.YAMLError, ValidationError) as error:
+        raise InvalidValue(
+            f"{where} is not a valid {model.kind}: {value_faults(error, 'file')}",
+            advice="each mapping with a figure needs a `source` that `sources` lists",
+        ) from error
+
+
+def merged(below: Mapping[str, Any], above: Mapping[str, Any]) -> dict[str, Any]:
+    """Return `below` patched with `above`: mappings are merged, other values replaced."""
+    result = dict(below)
+    for key, value in above.items():
+        held = result.get(key)
+        are_mappings = isinstance(held, dict) and isinstance(value, dict)
+        result[key] = merged(held, value) if are_mappings else value  # type: ignore[arg-type]
+    return result
+
 
 _DAY = r"^20[0-9]{2}-[01][0-9]-[0-3][0-9]$"
 

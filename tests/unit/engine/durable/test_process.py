@@ -11,11 +11,10 @@ import sqlalchemy as sa
 from tests.rigs.matrix_rows import CAMPAIGN, campaign_row, cell_row
 from tests.rigs.plans import make_plan, save_plan
 
-from diskbench.engine.durable import cells
-from diskbench.engine.matrix import run_cells
+from diskbench.engine.durable import process
+from diskbench.engine.durable.process import follow_wishes, take
 from diskbench.engine.matrix import worker as worker_module
 from diskbench.engine.matrix.campaign import changed_cells
-from diskbench.engine.matrix.run_cells import follow_wishes, take
 from diskbench.engine.matrix.worker import serve
 from diskbench.engine.processes import BEAT_S
 from diskbench.engine.trial.stop import Stop
@@ -27,8 +26,8 @@ from diskbench.store.campaigns import cell_of_trial, save_campaign, update_cell
 
 @pytest.fixture
 def session(session, monkeypatch):
-    monkeypatch.setattr(cells, "go_on", lambda *_: None)
-    monkeypatch.setattr(run_cells, "WISHES_EVERY_S", 0.01)
+    monkeypatch.setattr(process, "go_on", lambda *_: None)
+    monkeypatch.setattr(process, "WISHES_EVERY_S", 0.01)
     return session
 
 

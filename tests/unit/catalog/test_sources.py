@@ -25,6 +25,7 @@ from diskbench.catalog.sourced_figures import FigureSource
 from diskbench.catalog.yaml_loader import CHARGES, LIMITS, MACHINES, PRICES
 from diskbench.errors import InvalidValue, UnknownName
 from diskbench.fio.profiles import shipped_profile
+from diskbench.yaml_lines import Document
 
 BOOKS = {book.file: book for book in (Catalogue, MachineBook, PriceBook, Charges)}
 FILES = [
@@ -195,7 +196,7 @@ def test_each_names_its_source_and_is_dated_or_said_not_to_be():
         source = yaml.safe_load(text_of_post(seed))["source"]
         assert source["title"]
         assert re.fullmatch(r"\d{3}_[0-9a-f]{16}\.txt", source["file"])
-        assert source["date"] or source["undated"]
+        assert source.get("date") or source["undated"]
 
 
 def test_each_workload_is_a_step_of_a_shipped_profile_on_a_disk_type_of_the_catalogue():
@@ -261,7 +262,7 @@ def test_a_file_with_a_fault_is_refused_and_says_which(break_it, told):
     data = yaml.safe_load(text_of_post("ebs-fio"))
     break_it(data)
     with pytest.raises(InvalidValue, match=re.escape(told)):
-        parse_post(data, "ebs-fio")
+        parse_post(Document(data), "ebs-fio.yaml")
 
 
 def test_the_frame_has_the_documented_columns_and_a_row_a_figure():

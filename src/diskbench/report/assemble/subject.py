@@ -27,7 +27,7 @@ SHARED = "cells of its matrix share the machine: they are not independent sample
 """Mark of a machine that other trials used as well."""
 SUSPENDED = "suspended"
 """State of interrupted runs that `diskbench resume` can continue."""
-_MARKS: tuple[Mark, ...] = ("emulated", "imported", "unverified")
+_MARKS: tuple[Mark, ...] = ("emulated", "imported", "published", "unverified")
 UNFINISHED = {
     "cancelled": "interrupted",
     "interrupted": "interrupted",
@@ -151,6 +151,15 @@ def _subject_of_row(row: Run) -> Subject:
     place = row.target_device if row.target_kind == "device" else row.target_path
     kind = f" ({row.filesystem})" if row.filesystem else ""
     machine_words = (row.place or row.provider, row.instance_type)
+    if row.has("published"):
+        of, sold = row.labels, f"{row.disk_gib} GiB" if row.disk_gib else None
+        machine_words, disk = (of["machine"], row.instance_type), (row.disk_type, sold, None)
+        return Subject(
+            profile=row.profile, title=of["published"], question="",
+            machine=", ".join(filter(None, machine_words)), disk="",
+            target=", ".join(filter(None, disk)), fio=of["source"],
+            run_ids=(), trial_id=row.trial_id,
+        )  # fmt: skip
     return Subject(
         profile=row.profile, title=row.profile, question="",
         machine=", ".join(filter(None, machine_words)), disk=", ".join(filter(None, disk)),

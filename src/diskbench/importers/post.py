@@ -1,0 +1,108 @@
+"""Figures that a post published (the form of data/published/*.yaml, catalog/published.py) as runs.
+
+A disk in a table is a trial, of each profile and its parameters, since these are a run's; a printed
+sample of its figures is a run, and what has none is of the first. A figure is what the post prints:
+no count of I/Os, no time and no block size that it does not say. `Published.labels` say what disk
+and machine it was, as a user says it of other imports; the day is that of the post.
+"""
+
+from collections.abc import Sequence
+from typing import Final
+
+from diskbench.catalog.published import LOADS, Published, parse_post
+from diskbench.errors import InvalidValue
+from diskbench.importers import form
+from diskbench.parallel import grouped
+from diskbench.units import GIB
+from diskbench.yaml_lines import read_yaml
+
+POST_FILE: Final = "published"
+"""The kind of these files, which is the mark of their runs, too."""
+
+
+def read_post(data: bytes, name: str) -> form.Imported:
+    """The trials of a post, in the order of its tables. Raises InvalidValue naming the line."""
+    document = read_yaml(form.text_of(data, name))
+    if document.mistakes:
+        raise InvalidValue(min(document.mistakes).text_in(name))
+    figures = parse_post(document, name)
+    trials = grouped(
+        figures, lambda of: (of.group, of.machine, of.profile, *sorted(of.parameters.items()))
+    )
+    runs: list[form.ImportedRun] = []
+    for trial in form.some(trials.values(), name, "figure"):
+        count = max(1, *(len(figure.samples) for figure in trial))
+        runs += [_run(trial, number, len(runs), name) for number in range(count)]
+    return form.Imported("published", "", tuple(runs), figures=figures)
+
+
+def _run(trial: Sequence[Published], number: int, place: int, name: str) -> form.ImportedRun:
+    """A run of a trial, which begins at this place among the runs of its file."""
+    one = trial[0]
+    taken = tuple(_sample(of, number) for of in trial if of.samples[number:] or number == 0)
+    notes = tuple(dict.fromkeys(note for figure in trial for note in figure.notes))
+    steps = list(dict.fromkeys(figure.step for figure in trial))
+    row = {
+        "profile": one.profile,
+        "parameters": {
+            key: int(value) if value.is_integer() else value
+            for key, value in one.parameters.items()
+        },
+        "cloud": one.provider,
+        "region": one.region,
+        "instance_type": one.instance_type,
+        "cpu_count": one.cores,
+        "memory_bytes": round(one.memory_gib * GIB) if one.memory_gib else None,
+        "disk_cloud": one.provider,
+        "disk_type": one.disk_type,
+        "disk_gib": round(one.size_gib) if one.size_gib else None,
+        "provisioned_iops": round(one.provisioned_iops) if one.provisioned_iops else None,
+        "host_cache": one.cache,
+    }
+    return form.ImportedRun(
+        tuple(
+            _step(steps.index(step), of, name)
+            for step, of in grouped(taken, lambda figure: figure.step).items()
+        ),
+        notes=notes if number == 0 else (),
+        first=place,
+        row=row,
+        labels=one.labels,
+        figures=taken,
+    )
+
+
+def _sample(figure: Published, number: int) -> Published:
+    value = figure.samples[number] if figure.samples else figure.value
+    return figure.model_copy(update={"value": value})
+
+
+def _step(index: int, figures: Sequence[Published], name: str) -> form.ImportedStep:
+    step = form.step_of(index, figures[0].step)
+    rows = []
+    for direction, of in grouped(figures, lambda figure: figure.direction).items():
+        values = {figure.metric: figure.value for figure in of}
+        load, pattern = LOADS.get(step.name), None
+        if load is not None:
+            way = {1.0: "read", 0.0: "write"}.get(load.read_share, "rw")
+            pattern = f"rand{way}" if load.random else way
+        made = form.row(
+            step=step,
+            rw=pattern,
+            block=load.block_bytes if load is not None else None,
+            depth=load.depth if load is not None else None,
+            direction="mixed" if direction == "total" else direction,
+            where=f"{name}: {of[0].id}",
+            seconds=of[0].runtime_s,
+            iops=values.pop("iops", None),
+            bytes_per_s=values.pop("bytes_per_s", None),
+            latency={str(metric): value for metric, value in values.items()},
+        )
+        rows.append(made)
+    return form.ImportedStep(step, tuple(rows))
+
+
+POST = form.Format(
+    "published", "tables of published figures (YAML)",
+    form.shows(r"^source:", r"^workloads:", r"^tables:"), read_post,
+)  # fmt: skip

@@ -87,12 +87,12 @@ class Published(Frozen):
     instance_type: str | None = None
     region: str | None = None
     machine: str
-    cores: int | None = None
-    memory_gib: float | None = None
+    cores: int | None = Field(default=None, gt=0, lt=1e9)
+    memory_gib: float | None = Field(default=None, gt=0, lt=1e9)
     disk: str
     disk_type: str
-    size_gib: float | None = Field(default=None, gt=0)
-    provisioned_iops: float | None = Field(default=None, gt=0)
+    size_gib: float | None = Field(default=None, gt=0, lt=1e9)
+    provisioned_iops: float | None = Field(default=None, gt=0, lt=1e9)
     cache: Literal["none", "readonly", "readwrite"] | None = None
     tool: str
     method: str

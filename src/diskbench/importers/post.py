@@ -6,8 +6,7 @@ no count of I/Os, no time and no block size that it does not say. `Published.lab
 and machine it was, as a user says it of other imports; the day is that of the post.
 """
 
-from collections.abc import Sequence
-from typing import Final
+from collections.abc import Iterable, Iterator, Sequence
 
 from diskbench.catalog.published import LOADS, Published, parse_post
 from diskbench.errors import InvalidValue
@@ -16,8 +15,7 @@ from diskbench.parallel import grouped
 from diskbench.units import GIB
 from diskbench.yaml_lines import read_yaml
 
-POST_FILE: Final = "published"
-"""The kind of these files, which is the mark of their runs, too."""
+_MOST_RUNS = 1000
 
 
 def read_post(data: bytes, name: str) -> form.Imported:
@@ -29,15 +27,19 @@ def read_post(data: bytes, name: str) -> form.Imported:
     trials = grouped(
         figures, lambda of: (of.group, of.machine, of.profile, *sorted(of.parameters.items()))
     )
-    runs: list[form.ImportedRun] = []
-    for trial in form.some(trials.values(), name, "figure"):
+    runs = form.some(_runs(trials.values(), name), name, "figure", _MOST_RUNS)
+    return form.Imported("published", "", runs, figures=figures)
+
+
+def _runs(trials: Iterable[Sequence[Published]], name: str) -> Iterator[form.ImportedRun]:
+    first = 0
+    for trial in trials:
         count = max(1, *(len(figure.samples) for figure in trial))
-        runs += [_run(trial, number, len(runs), name) for number in range(count)]
-    return form.Imported("published", "", tuple(runs), figures=figures)
+        yield from (_run(trial, number, first, name) for number in range(count))
+        first += count
 
 
-def _run(trial: Sequence[Published], number: int, place: int, name: str) -> form.ImportedRun:
-    """A run of a trial, which begins at this place among the runs of its file."""
+def _run(trial: Sequence[Published], number: int, first: int, name: str) -> form.ImportedRun:
     one = trial[0]
     taken = tuple(_sample(of, number) for of in trial if of.samples[number:] or number == 0)
     notes = tuple(dict.fromkeys(note for figure in trial for note in figure.notes))
@@ -52,11 +54,11 @@ def _run(trial: Sequence[Published], number: int, place: int, name: str) -> form
         "region": one.region,
         "instance_type": one.instance_type,
         "cpu_count": one.cores,
-        "memory_bytes": round(one.memory_gib * GIB) if one.memory_gib else None,
+        "memory_bytes": round((one.memory_gib or 0) * GIB) or None,
         "disk_cloud": one.provider,
         "disk_type": one.disk_type,
-        "disk_gib": round(one.size_gib) if one.size_gib else None,
-        "provisioned_iops": round(one.provisioned_iops) if one.provisioned_iops else None,
+        "disk_gib": round(one.size_gib or 0) or None,
+        "provisioned_iops": round(one.provisioned_iops or 0) or None,
         "host_cache": one.cache,
     }
     return form.ImportedRun(
@@ -65,7 +67,7 @@ def _run(trial: Sequence[Published], number: int, place: int, name: str) -> form
             for step, of in grouped(taken, lambda figure: figure.step).items()
         ),
         notes=notes if number == 0 else (),
-        first=place,
+        first=first,
         row=row,
         labels=one.labels,
         figures=taken,

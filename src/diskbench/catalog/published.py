@@ -208,7 +208,7 @@ class _PostFile:
 
     def refused(self, place: Place, fault: str) -> InvalidValue:
         mistake = Mistake(self.document.line_of(place), fault)
-        advice = "docs/published.md says where its form is described"
+        advice = "diskbench/catalog/published.py describes its form"
         return InvalidValue(mistake.text_in(self.name), advice=advice)
 
     def _at(self, kind: type[_Kind], *place: str | int) -> _Kind:

@@ -104,7 +104,7 @@ def import_(
             "FILE|DIR…",
             "Output of fio (JSON, terse, text, logs), bonnie++, dd, hdparm, diskspd, vdbench, "
             "sysbench fileio, pg_test_fsync, elbencho, YABS, GoBonnieGo or PerfKitBenchmarker, or "
-            "folders of it.",
+            "folders of it; a post's tables, or published:NAME of a shipped post.",
         ),
     ],
     label: Annotated[list[str] | None, option("KEY=VALUE", "A label kept with the rows.")] = None,

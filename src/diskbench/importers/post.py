@@ -2,8 +2,9 @@
 
 A disk in a table is a trial, of each profile and its parameters, since these are a run's; a printed
 sample of its figures is a run, and what has none is of the first. A figure is what the post prints:
-no count of I/Os, no time and no block size that it does not say. `Published.labels` say what disk
-and machine it was, as a user says it of other imports; the day is that of the post.
+no count of I/Os, and no time that it does not say; of IOPS and bytes the one follows from the other
+where the block is known. `Published.labels` say what disk and machine it was, as a user says it of
+other imports; the day is that of the post.
 """
 
 from collections.abc import Iterable, Iterator, Sequence
@@ -80,31 +81,33 @@ def _sample(figure: Published, number: int) -> Published:
 
 
 def _step(index: int, figures: Sequence[Published], name: str) -> form.ImportedStep:
-    step = form.step_of(index, figures[0].step)
+    step, load = form.step_of(index, figures[0].step), LOADS.get(figures[0].step)
+    block, depth, pattern = None, None, None
+    if load is not None:
+        way = {1.0: "read", 0.0: "write"}.get(load.read_share, "rw")
+        block, depth, pattern = load.block_bytes, load.depth, f"{'rand' * load.random}{way}"
     rows = []
     for direction, of in grouped(figures, lambda figure: figure.direction).items():
-        values = {figure.metric: figure.value for figure in of}
-        load, pattern = LOADS.get(step.name), None
-        if load is not None:
-            way = {1.0: "read", 0.0: "write"}.get(load.read_share, "rw")
-            pattern = f"rand{way}" if load.random else way
-        made = form.row(
-            step=step,
-            rw=pattern,
-            block=load.block_bytes if load is not None else None,
-            depth=load.depth if load is not None else None,
-            direction="mixed" if direction == "total" else direction,
-            where=f"{name}: {of[0].id}",
-            seconds=of[0].runtime_s,
-            iops=values.pop("iops", None),
-            bytes_per_s=values.pop("bytes_per_s", None),
-            latency={str(metric): value for metric, value in values.items()},
+        values = {str(figure.metric): figure.value for figure in of}
+        iops, moved = values.pop("iops", None), values.pop("bytes_per_s", None)
+        if block and (iops is None) != (moved is None):  # the one follows from the other
+            iops, moved = iops or (moved or 0) / block, moved or (iops or 0) * block
+        rows.append(
+            form.row(
+                step=step,
+                direction="mixed" if direction == "total" else direction,
+                where=f"{name}: {of[0].id}",
+                seconds=of[0].runtime_s,
+                iops=iops,
+                bytes_per_s=moved,
+                rw=pattern,
+                block=block,
+                depth=depth,
+                latency=values,
+            )
         )
-        rows.append(made)
     return form.ImportedStep(step, tuple(rows))
 
 
-POST = form.Format(
-    "published", "tables of published figures (YAML)",
-    form.shows(r"^source:", r"^workloads:", r"^tables:"), read_post,
-)  # fmt: skip
+_IS_POST = form.shows(r"^source:", r"^workloads:", r"^tables:")
+POST = form.Format("published", "tables of published figures (YAML)", _IS_POST, read_post)

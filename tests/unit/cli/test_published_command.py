@@ -79,24 +79,18 @@ def test_a_post_becomes_trials_once_with_the_verdicts_that_its_figures_have(call
     ids = call.done("results", "import", "published:iaas-2018").split()
     assert call.done("results", "import", "published:iaas-2018").split() == ids
     theirs = call.json("published", "show", "iaas-2018")
-    of_id = {figure["id"]: figure for figure in theirs["published"]}
-    found = {}
+    figures = {(of["id"].rpartition("/")[0], of["step"]): of for of in theirs["published"]}
     for trial in ids:
         (run,) = call.json("results", "show", trial)["runs"]
         assert (run["started_at"], run["measured_at"], run["fio_version"]) == (None, None, None)
-        trusts = {one["step"]: one for one in run["verdicts"]}
-        for step in run["steps"]:
+        for step, verdict in zip(run["steps"], run["verdicts"], strict=True):
             (row,) = step["measurements"]
+            figure = figures.pop((run["labels"]["published"], step["step"]))
+            assert row[figure["metric"]] == figure["value"]
             assert (row["ios"], row["bytes"], row["p99_ns"]) == (None, None, None)
-            (figure,) = (
-                one for one in of_id.values()
-                if one["id"].startswith(run["labels"]["published"] + "/")
-                and one["step"] == step["step"]
-            )  # fmt: skip
-            found[figure["id"]] = row[figure["metric"]]
-            mine, verdict = trusts[step["step"]], theirs["verdicts"][figure["id"]]
-            assert {**mine, "run_id": "", "step_index": 0} == verdict, figure["id"]
-    assert found == {name: figure["value"] for name, figure in of_id.items()}
+            judged = {**verdict, "run_id": "", "step_index": 0}
+            assert judged == theirs["verdicts"][figure["id"]], figure["id"]
+    assert figures == {}
 
 
 def test_an_imported_post_is_listed_shown_reported_exported_and_compared_as_any_trial(call, here):

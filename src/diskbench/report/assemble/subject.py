@@ -150,20 +150,14 @@ def _subject_of_row(row: Run) -> Subject:
     disk = (row.disk_model, format_bytes(size) if size else None, row.disk_driver)
     place = row.target_device if row.target_kind == "device" else row.target_path
     kind = f" ({row.filesystem})" if row.filesystem else ""
-    machine_words = (row.place or row.provider, row.instance_type)
+    title, by, where = row.profile, f"fio {_version(row.fio_version)}", row.place or row.provider
     if row.has("published"):
-        of, sold = row.labels, f"{row.disk_gib} GiB" if row.disk_gib else None
-        machine_words, disk = (of["machine"], row.instance_type), (row.disk_type, sold, None)
-        return Subject(
-            profile=row.profile, title=of["published"], question="",
-            machine=", ".join(filter(None, machine_words)), disk="",
-            target=", ".join(filter(None, disk)), fio=of["source"],
-            run_ids=(), trial_id=row.trial_id,
-        )  # fmt: skip
+        title, by, where = (row.labels[name] for name in ("published", "source", "machine"))
+        place = f"{row.disk_type}{f', {row.disk_gib} GiB' if row.disk_gib else ''}"
     return Subject(
-        profile=row.profile, title=row.profile, question="",
-        machine=", ".join(filter(None, machine_words)), disk=", ".join(filter(None, disk)),
-        target=f"{place}{kind}" if place else "", fio=f"fio {_version(row.fio_version)}",
+        profile=row.profile, title=title, question="",
+        machine=", ".join(filter(None, (where, row.instance_type))),
+        disk=", ".join(filter(None, disk)), target=f"{place}{kind}" if place else "", fio=by,
         run_ids=(), trial_id=row.trial_id,
     )  # fmt: skip
 

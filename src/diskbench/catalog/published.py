@@ -20,14 +20,15 @@ from __future__ import annotations
 import functools
 import json
 from collections.abc import Iterator, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import PurePath
 from typing import TYPE_CHECKING, Any, Literal, TypeVar
 
 from pydantic import Field, ValidationError, model_validator
 
-from diskbench.catalog.entry import known_catalogue
-from diskbench.errors import InvalidValue, UnknownName, did_you_mean
+from diskbench.catalog.lookup import dated_limits
+from diskbench.errors import DiskbenchError, InvalidValue, UnknownName, did_you_mean
 from diskbench.model.base import Frozen
 from diskbench.model.expectation import Load
 from diskbench.model.value_fault import value_faults
@@ -99,7 +100,7 @@ class Published(Frozen):
     page_cache: Literal["dropped", "kept", "bypassed"]
     runtime_s: float | None = Field(default=None, gt=0)
     profile: str
-    step: str
+    step: str = Field(max_length=80)
     direction: Literal["read", "write", "total"]
     parameters: dict[str, float] = Field(default_factory=dict)
     metric: Metric
@@ -133,17 +134,19 @@ class Published(Frozen):
     @property
     def labels(self) -> dict[str, str]:
         """What the post says of its disk and machine, as a user says it of an imported run. A disk
-        of no known size, or of no catalogue, has no documented limits."""
-        book = known_catalogue(self.provider)
+        of no known size, or that no cloud sells, has no documented limits."""
         stated = {"published": self.group, "machine": f"{self.seed}: {self.machine}"}
         post = self.post
         where = (post.words, post.author, post.publisher, post.file, f"table {self.table}")
         stated["source"] = f"{self.tool} in {', '.join(filter(None, where))}"
-        if book is not None and self.disk_type in book.disks and self.size_gib is not None:
-            sold = {"iops": self.provisioned_iops, "cache": self.cache}
-            more = [f":{name}={value}" for name, value in sold.items() if value is not None]
-            size = f"{self.size_gib:.15g}"
-            stated["as_disk"] = f"{self.provider}:{self.disk_type}:{size}{''.join(more)}"
+        size, iops = self.size_gib, self.provisioned_iops
+        with suppress(DiskbenchError):
+            if size is not None and dated_limits(
+                self.provider, self.disk_type, size, iops, None, day=post.date
+            ):
+                bought = f":iops={iops:.15g}" if iops else ""
+                bought += f":cache={self.cache}" if self.cache else ""
+                stated["as_disk"] = f"{self.provider}:{self.disk_type}:{size:.15g}{bought}"
         named = {"as_machine": self.instance_type, "measured_on": post.date}
         return stated | {name: value for name, value in named.items() if value is not None}
 

@@ -19,17 +19,22 @@ from __future__ import annotations
 
 import functools
 import json
-from collections.abc import Iterator, Mapping
-from typing import TYPE_CHECKING, Any, Literal
+from collections.abc import Iterator, Sequence
+from contextlib import suppress
+from dataclasses import dataclass
+from pathlib import PurePath
+from typing import TYPE_CHECKING, Any, Literal, TypeVar
 
 from pydantic import Field, ValidationError, model_validator
 
-from diskbench.errors import InvalidValue, UnknownName, did_you_mean
+from diskbench.catalog.lookup import dated_limits
+from diskbench.errors import DiskbenchError, InvalidValue, UnknownName, did_you_mean
 from diskbench.model.base import Frozen
+from diskbench.model.expectation import Load
 from diskbench.model.value_fault import value_faults
 from diskbench.model.verdict import Verdict
-from diskbench.units import MIB
-from diskbench.yaml_lines import packaged
+from diskbench.units import KIB, MIB
+from diskbench.yaml_lines import Document, Mistake, Place, packaged
 
 if TYPE_CHECKING:
     import polars as pl
@@ -54,7 +59,7 @@ class Post(Frozen):
     title: str
     author: str | None
     publisher: str | None
-    date: str | None
+    date: str | None = Field(pattern=r"^\d{4}-\d\d-\d\d$")
     file: str
     matrix: str | None = None
 
@@ -83,19 +88,19 @@ class Published(Frozen):
     instance_type: str | None = None
     region: str | None = None
     machine: str
-    cores: int | None = None
-    memory_gib: float | None = None
+    cores: int | None = Field(default=None, gt=0, lt=1e9)
+    memory_gib: float | None = Field(default=None, gt=0, lt=1e9)
     disk: str
     disk_type: str
-    size_gib: float | None = Field(default=None, gt=0)
-    provisioned_iops: float | None = Field(default=None, gt=0)
+    size_gib: float | None = Field(default=None, gt=0, lt=1e9)
+    provisioned_iops: float | None = Field(default=None, gt=0, lt=1e9)
     cache: Literal["none", "readonly", "readwrite"] | None = None
     tool: str
     method: str
     page_cache: Literal["dropped", "kept", "bypassed"]
     runtime_s: float | None = Field(default=None, gt=0)
     profile: str
-    step: str
+    step: str = Field(max_length=80)
     direction: Literal["read", "write", "total"]
     parameters: dict[str, float] = Field(default_factory=dict)
     metric: Metric
@@ -127,6 +132,25 @@ class Published(Frozen):
         return self.id.rpartition("/")[0]
 
     @property
+    def labels(self) -> dict[str, str]:
+        """What the post says of its disk and machine, as a user says it of an imported run. A disk
+        of no known size, or that no cloud sells, has no documented limits."""
+        stated = {"published": self.group, "machine": f"{self.seed}: {self.machine}"}
+        post = self.post
+        where = (post.words, post.author, post.publisher, post.file, f"table {self.table}")
+        stated["source"] = f"{self.tool} in {', '.join(filter(None, where))}"
+        size, iops = self.size_gib, self.provisioned_iops
+        with suppress(DiskbenchError):
+            if size is not None and dated_limits(
+                self.provider, self.disk_type, size, iops, None, day=post.date
+            ):
+                bought = f":iops={iops:.15g}" if iops else ""
+                bought += f":cache={self.cache}" if self.cache else ""
+                stated["as_disk"] = f"{self.provider}:{self.disk_type}:{size:.15g}{bought}"
+        named = {"as_machine": self.instance_type, "measured_on": post.date}
+        return stated | {name: value for name, value in named.items() if value is not None}
+
+    @property
     def prefixes(self) -> tuple[str, ...]:
         """All names that `find_published` takes for it: its seed, table, disk, and itself."""
         parts = self.id.split("/")
@@ -142,6 +166,18 @@ UNITS: dict[str, tuple[float, frozenset[str]]] = {
 """Printed unit → how many of ours it is, and the metrics that it may stand for."""
 
 
+LOADS = {
+    "rand-512-9to1": Load(block_bytes=512, read_share=0.9, direct=False),
+    "seq-read-64k": Load(block_bytes=64 * KIB, random=False, direct=False),
+    "seq-write-64k": Load(block_bytes=64 * KIB, read_share=0.0, random=False, direct=False),
+    "buffered-reads-t": Load(block_bytes=2 * MIB, random=False, direct=False),
+    "dd-write": Load(block_bytes=4 * KIB, read_share=0.0, random=False, direct=False),
+    "randrw80-4k-qd64": Load(block_bytes=4 * KIB, read_share=0.8, depth=64),
+}
+"""GoBonnieGo's steps (bench/bench.go), hdparm's -t, dd's and those of the fio line that was
+published, by their names in our profiles. GoBonnieGo's queue depth is unknown."""
+
+
 class PublishedDocument(Frozen):
     """What `diskbench published … --output json` prints; `verdicts` by the ids of figures, where
     they are shown."""
@@ -151,62 +187,116 @@ class PublishedDocument(Frozen):
     verdicts: dict[str, Verdict] = Field(default_factory=dict)
 
 
-def parse_post(file: Mapping[str, Any], seed: str) -> tuple[Published, ...]:
-    """The figures of a file, in its order. Raises InvalidValue naming the fault."""
-    try:
-        return tuple(_figures(file, seed))
-    except ValidationError as error:
-        raise _refused(seed, value_faults(error, "file")) from error
+def parse_post(document: Document, name: str) -> tuple[Published, ...]:
+    """The figures of a file, called `name`, in its order; their ids begin with the name's stem.
+    Raises InvalidValue naming the line and the fault."""
+    file, figures = _PostFile(document, name), dict[str, Published]()
+    for place, figure in file.figures():
+        if figure.id in figures:
+            raise file.refused(place, f"{figure.id} is given twice")
+        figures[figure.id] = figure
+    return tuple(figures.values())
 
 
-def _refused(seed: str, fault: str) -> InvalidValue:
-    return InvalidValue(
-        f"{seed}.yaml holds no published figures: {fault}",
-        advice="its form is in diskbench/catalog/published.py",
-    )
+_KINDS: dict[type, str] = {dict: "a mapping", list: "a list", str: "text"}
+_Kind = TypeVar("_Kind")
+_Part = tuple[Place, dict[str, Any]]
+"""A mapping of the file, and its place."""
 
 
-def _figures(file: Mapping[str, Any], seed: str) -> Iterator[Published]:
-    source = dict(file["source"])
-    if (source["date"] is None) == (source.pop("undated", None) is None):
-        raise _refused(seed, "a source has a date, or says under `undated` why there is none")
-    post = Post.model_validate(source | {"date": source["date"] and str(source["date"])})
+@dataclass(frozen=True)
+class _PostFile:
+    document: Document
+    name: str
 
-    def known(kind: str, name: str) -> dict[str, Any]:
-        if name not in file[f"{kind}s"]:
-            raise _refused(seed, f"table {table['name']}: no {kind} {name!r}")
-        return dict(file[f"{kind}s"][name])
+    def refused(self, place: Place, fault: str) -> InvalidValue:
+        mistake = Mistake(self.document.line_of(place), fault)
+        advice = "diskbench/catalog/published.py describes its form"
+        return InvalidValue(mistake.text_in(self.name), advice=advice)
 
-    for table in file["tables"]:
-        of_table = {key: table[key] for key in table.keys() - {"name", "words", "rows"}}
-        for row in table["rows"]:
-            machine, disk = (known(kind, row[kind]) for kind in ("machine", "disk"))
-            of_row = {key: row[key] for key in row.keys() - {"machine", "disk", "figures"}}
-            for name, cell in row["figures"].items():
-                work = known("workload", name)
-                layers = ({"statistic": "stated"}, of_table, work, machine, disk, of_row, cell)
-                fields = {
-                    key: value
-                    for layer in layers
-                    for key, value in layer.items()
-                    if value is not None and key not in ("words", "note", "type", "iops")
-                }
-                fields |= {
-                    "id": f"{seed}/{table['name']}/{row['disk']}/{name}",
-                    "seed": seed,
-                    "post": post,
-                    "table": table["name"],
-                    "table_words": table["words"],
-                    "machine": machine["words"],
-                    "disk": disk["words"],
-                    "disk_type": disk["type"],
-                    "provisioned_iops": disk.get("iops"),
-                    "notes": [note for of in (machine, work) if (note := of.get("note"))],
-                }
-                try:
-                    yield Published.model_validate(fields)
-                except ValidationError as error:
-                    raise _refused(seed, f"{fields['id']}: {value_faults(error, 'it')}") from error
+    def _at(self, kind: type[_Kind], *place: str | int) -> _Kind:
+        """What lies at a place below one that was asked for before."""
+        value: Any = self.document.data
+        for key in place:  # an index of a list is of an entry that is there
+            value = value.get(key) if isinstance(value, dict) else value[key]
+        if not isinstance(value, kind):
+            given = "is missing, which is" if value is None else "is not"
+            words = f"{'.'.join(map(str, place)) or 'the file'} {given} {_KINDS[kind]}"
+            raise self.refused(place, words)
+        return value
+
+    def _named(self, kind: str, wanted: str, place: Place) -> _Part:
+        if wanted not in self._at(dict, f"{kind}s"):
+            raise self.refused(place, f"no {kind} {wanted!r}")
+        return (f"{kind}s", wanted), self._at(dict, f"{kind}s", wanted)
+
+    def _post(self) -> Post:
+        self._at(dict)
+        source = dict.fromkeys(("author", "publisher", "date")) | self._at(dict, "source")
+        if (source["date"] is not None) == (source.pop("undated", None) is not None):
+            words = "a source has a date, or says under `undated` why there is none"
+            raise self.refused(("source",), words)
+        try:
+            return Post.model_validate(source)
+        except ValidationError as error:
+            at = ("source", *error.errors()[0]["loc"])
+            raise self.refused(at, f"source: {value_faults(error, 'it')}") from error
+
+    def figures(self) -> Iterator[tuple[Place, Published]]:
+        """Each figure with its place."""
+        post = self._post()
+        for number, _ in enumerate(self._at(list, "tables")):
+            table: _Part = ("tables", number), self._at(dict, "tables", number)
+            for index, _ in enumerate(self._at(list, "tables", number, "rows")):
+                at = (*table[0], "rows", index)
+                row: _Part = at, self._at(dict, *at)
+                machine, disk = (
+                    self._named(kind, self._at(str, *at, kind), (*at, kind))
+                    for kind in ("machine", "disk")
+                )
+                for name in self._at(dict, *at, "figures"):
+                    cell = (*at, "figures", name)
+                    work = self._named("workload", name, cell)
+                    parts = (table, work, machine, disk, row, (cell, self._at(dict, *cell)))
+                    yield cell, self._figure(post, name, parts)
+
+    def _figure(self, post: Post, name: str, parts: Sequence[_Part]) -> Published:
+        """The figure in these parts of the file; a later one decides."""
+        table, work, machine, disk, row, _ = parts
+        fields: dict[str, Any] = {"statistic": "stated"}
+        for _, part in parts:
+            fields |= {key: part[key] for key in part.keys() - _NOT_OF_A_FIGURE}
+        seed, of = PurePath(self.name).stem, self._at(str, *table[0], "name")
+        fields |= {
+            "id": f"{seed}/{of}/{row[1]['disk']}/{name}",
+            "seed": seed,
+            "post": post,
+            "table": of,
+            "table_words": self._at(str, *table[0], "words"),
+            "machine": self._at(str, *machine[0], "words"),
+            "disk": self._at(str, *disk[0], "words"),
+            "disk_type": self._at(str, *disk[0], "type"),
+            "provisioned_iops": disk[1].get("iops"),
+            "notes": [note for _, one in (machine, work) if (note := one.get("note"))],
+        }
+        try:
+            return Published.model_validate(fields)
+        except ValidationError as error:
+            loc = error.errors()[0]["loc"]
+            place = next((at for at, one in reversed(parts) if loc and loc[0] in one), parts[-1][0])
+            words = f"{fields['id']}: {value_faults(error, 'it')}"
+            raise self.refused((*place, *loc), words) from error
+
+
+_NOT_OF_A_FIGURE = frozenset(
+    {"name", "words", "note", "type", "iops", "rows", "figures", "machine", "disk"}
+)
+"""Keys of the parts of a file that are no fields of a figure, or not as they stand there."""
+
+
+def post_file(seed: str) -> str:
+    """The file of a shipped post, below the package of the catalogue."""
+    return f"data/published/{seed}.yaml"
 
 
 @functools.cache
@@ -215,7 +305,7 @@ def load_published() -> tuple[Published, ...]:
     return tuple(
         figure
         for seed in SEEDS
-        for figure in parse_post(packaged("diskbench.catalog", f"data/published/{seed}.yaml"), seed)
+        for figure in parse_post(Document(packaged("diskbench.catalog", post_file(seed))), seed)
     )
 
 

@@ -2,6 +2,7 @@
 
 import sys
 from collections.abc import Mapping, Sequence
+from importlib import resources
 from itertools import groupby
 from pathlib import Path
 from typing import Annotated, get_args
@@ -9,11 +10,12 @@ from typing import Annotated, get_args
 import typer
 
 from diskbench import __version__
+from diskbench.catalog.published import SEEDS, post_file
 from diskbench.cli.results_show import hint, hinting
 from diskbench.cli.selecting import print_id, selecting
 from diskbench.cli.stores import DatabaseUrl, EvidenceUrl, database, evidence
 from diskbench.cli.terminal import argument, option
-from diskbench.errors import InvalidValue
+from diskbench.errors import InvalidValue, UnknownName
 from diskbench.files import file_format, write_pieces
 from diskbench.model.ids import short
 from diskbench.plan.rent_options import key_values
@@ -21,7 +23,7 @@ from diskbench.report.terminal.import_text import import_line
 from diskbench.report.terminal.streams import unguarded
 from diskbench.results.exported_rows import ExportFormat, exported
 from diskbench.results.selection import Selection, chosen
-from diskbench.store.import_sources import Left, read_sources
+from diskbench.store.import_sources import ImportSource, Left, read_sources
 from diskbench.store.imports import ReadImport, damaged_logs, imported
 from diskbench.store.manifest import Manifest
 from diskbench.store.rebuild import rebuild as make_again
@@ -102,7 +104,7 @@ def import_(
             "FILE|DIR…",
             "Output of fio (JSON, terse, text, logs), bonnie++, dd, hdparm, diskspd, vdbench, "
             "sysbench fileio, pg_test_fsync, elbencho, YABS, GoBonnieGo or PerfKitBenchmarker, or "
-            "folders of it.",
+            "folders of it; a post's tables, or published:NAME of a shipped post.",
         ),
     ],
     label: Annotated[list[str] | None, option("KEY=VALUE", "A label kept with the rows.")] = None,
@@ -123,7 +125,7 @@ def import_(
     labels = dict(key_values("--label", label or ()))
     if note := hint(**told):
         labels |= note.labels()
-    sources, left_out = read_sources(files)
+    sources, left_out = read_sources([_shipped(file) or file for file in files])
     engine, store = database(database_url), evidence(evidence_url)
     done: list[ReadImport] = []
     notes: dict[str, None] = {}
@@ -132,7 +134,7 @@ def import_(
         before = len(done)
         for run in of_trial:
             done.append(run)
-            if known := _known(run.source.name, run.manifest, labels):
+            if known := _known(run.source, run.manifest, labels):
                 notes[known] = None
         print_id(trial_id if len(done) - before > 1 else done[-1].manifest.run_id)
     for line in (*notes, *_left(left_out), import_line(done)):
@@ -146,12 +148,26 @@ def import_(
         raise typer.Exit(1)
 
 
-def _known(name: str, manifest: Manifest, labels: Mapping[str, str]) -> str:
+_SHIPPED = "published:"
+
+
+def _shipped(file: Path) -> Path | None:
+    """The file of a post that is named as `published:NAME`. Raises UnknownName."""
+    if not (name := str(file)).startswith(_SHIPPED):
+        return None
+    seed = name.removeprefix(_SHIPPED)
+    if seed not in SEEDS:
+        raise UnknownName("post", seed, SEEDS)
+    return Path(str(resources.files("diskbench.catalog") / post_file(seed)))
+
+
+def _known(source: ImportSource, manifest: Manifest, labels: Mapping[str, str]) -> str:
     """A line where a run was imported before with other labels; else empty."""
-    if not labels or manifest.labels == labels:
+    own = source.parsed.runs[manifest.imported.index].labels if manifest.imported else {}
+    if not labels or manifest.labels == {**own, **labels}:
         return ""
     stored = ", ".join(f"{key}={value}" for key, value in manifest.labels.items()) or "none"
-    return f"{name} was imported before; its labels are kept as they were: {stored}"
+    return f"{source.name} was imported before; its labels are kept as they were: {stored}"
 
 
 def _left(left_out: Sequence[Left]) -> list[str]:

@@ -9,6 +9,7 @@ from datetime import UTC, datetime
 from itertools import islice
 from typing import Any, Literal, TypeVar
 
+from diskbench.catalog.published import Published
 from diskbench.errors import InvalidValue
 from diskbench.fio.histogram import QUANTILES, needed
 from diskbench.fio.output import DECODER
@@ -21,7 +22,7 @@ from diskbench.visible import UNKNOWN, unstorable, unstorable_words
 
 ImportKind = Literal[
     "fio-json", "fio-terse", "fio-text", "fio-log", "gobonniego", "bonnie", "dd", "hdparm",
-    "diskspd", "perfkit", "vdbench", "sysbench", "pg_test_fsync", "elbencho", "yabs",
+    "diskspd", "perfkit", "vdbench", "sysbench", "pg_test_fsync", "elbencho", "yabs", "published",
 ]  # fmt: skip
 
 TEXT_BYTES = 16 * MIB
@@ -55,7 +56,9 @@ class ImportedStep:
 class ImportedRun:
     """One run in a file. Times are ISO 8601 in UTC; None where the file has none, or has one
     without its time zone: `local_time` is then what the file says. `notes` say what was unusual in
-    this run; `reports` what else in the file counts as this run or was left out."""
+    this run; `reports` what else in the file counts as this run or was left out. `first` is the
+    place in the file of the first run of its trial. What only a post says of each of its runs:
+    values of columns of Run (`row`), labels as a user gives them, and its figures as published."""
 
     steps: tuple[ImportedStep, ...]
     started_at: str | None = None
@@ -63,6 +66,10 @@ class ImportedRun:
     local_time: str | None = None
     notes: tuple[str, ...] = ()
     reports: str = ""
+    first: int = 0
+    row: Mapping[str, object] = field(default_factory=dict)
+    labels: Mapping[str, str] = field(default_factory=dict)
+    figures: tuple[Published, ...] = ()
 
     @property
     def times(self) -> tuple[str | None, str | None]:
@@ -74,13 +81,15 @@ class ImportedRun:
 
 @dataclass(frozen=True, slots=True)
 class Imported:
-    """The contents of a file. `facts` describe the machine; `notes` say what was unusual."""
+    """The contents of a file. `facts` describe the machine; `notes` say what was unusual; `figures`
+    are those of a whole post."""
 
     kind: ImportKind
     tool_version: str
     runs: tuple[ImportedRun, ...]
     facts: Mapping[str, str | int | float] = field(default_factory=dict)
     notes: tuple[str, ...] = ()
+    figures: tuple[Published, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

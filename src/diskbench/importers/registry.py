@@ -17,12 +17,14 @@ from diskbench.importers.fio_told import NO_JOB_FILE, JobFile
 from diskbench.importers.form import Format, Imported, ImportedStep, as_utf8, head_of
 from diskbench.importers.json_tools import GOBONNIEGO, PERFKIT, YABS
 from diskbench.importers.line_tools import ELBENCHO, PG_TEST_FSYNC, SYSBENCH, VDBENCH
+from diskbench.importers.post import POST
 from diskbench.model.doubts import MAYBE_MEMORY, NOT_A_DISK
 from diskbench.model.result import Warning  # noqa: A004 - the field's word
 
 FORMATS: Final[tuple[Format, ...]] = (
     fio_report.FIO_LOG, PERFKIT, fio_report.FIO_JSON, GOBONNIEGO, YABS, fio_report.FIO_TERSE,
     fio_report.FIO_TEXT, DISKSPD, VDBENCH, BONNIE, SYSBENCH, PG_TEST_FSYNC, ELBENCHO, HDPARM, DD,
+    POST,
 )  # fmt: skip
 """The most particular first: a PerfKit file may quote fio's JSON, and a page may hold several."""
 IMPORTABLE: Final = "diskbench imports " + "; ".join(form.words for form in FORMATS)
@@ -94,7 +96,7 @@ def read_imported(
 
 def _doubted(imported: Imported) -> Imported:
     """What was read, with a doubt in steps of other tools that no disk did."""
-    if imported.kind == "fio-log":
+    if imported.kind in ("fio-log", "published"):
         return imported
     runs = []
     for run in imported.runs:
@@ -131,7 +133,7 @@ def others_in(
     read, in words. fio may print one result in several forms, which is one tool."""
     data = as_utf8(data)
     chosen = next(form for form in FORMATS if form.kind == first.kind)
-    if chosen in (fio_report.FIO_LOG, PERFKIT):
+    if chosen in (fio_report.FIO_LOG, PERFKIT, POST):
         return (), ()
     found, left = [], []
     tools = {_tool(form): form for form in FORMATS if form.recognises(data, name)}

@@ -137,7 +137,7 @@ class Configured(Frozen):
     disk: str = ""
     machine: str = ""
     profile: str = ""
-    marks: tuple[Literal["emulated", "imported"], ...] = ()
+    marks: tuple[Literal["emulated", "imported", "published"], ...] = ()
     times: int = 0
     machines: int = 0
     first: str = ""

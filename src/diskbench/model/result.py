@@ -88,8 +88,10 @@ class Measurement(Frozen):
 
     @property
     def did_io(self) -> bool:
-        """Whether anything was done: by the count of I/Os, or by a rate where there is no count."""
-        return bool(self.iops or self.bytes_per_s) if self.ios is None else self.ios > 0
+        """Whether anything was done: by the count of I/Os, or by a rate or a latency where there is
+        no count."""
+        known = self.iops, self.bytes_per_s, self.lat_mean_ns, self.lat_min_ns, self.lat_max_ns
+        return any(known) if self.ios is None else self.ios > 0
 
 
 class StepResult(Frozen):

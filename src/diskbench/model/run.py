@@ -11,7 +11,9 @@ from diskbench.model.phase import PhaseKind
 from diskbench.model.result import FINAL_STATES, RunState, ShownState
 from diskbench.model.verdict import Trust
 
-Mark = Literal["emulated", "unverified", "imported"]
+Mark = Literal["emulated", "unverified", "imported", "published"]
+PUBLISHED = "import/published"
+"""The provider of runs that are the figures of a post."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -113,12 +115,14 @@ class Run:
 
     def has(self, mark: Mark) -> bool:
         """Whether a reader must know this before believing its numbers."""
+        if mark == "published":
+            return self.provider == PUBLISHED
         return {"emulated": self.emulated, "unverified": self.unverified}.get(mark, self.imported)
 
     @property
     def marks(self) -> tuple[Mark, ...]:
         """Those of its marks that every list of runs shows."""
-        shown: tuple[Mark, ...] = ("emulated", "imported")
+        shown: tuple[Mark, ...] = ("emulated", "imported", "published")
         return tuple(mark for mark in shown if self.has(mark))
 
 

@@ -28,21 +28,19 @@ from diskbench.analysis.trust import in_order, trust
 from diskbench.analysis.verdict import sentence, verdict
 from diskbench.catalog.books import Books
 from diskbench.catalog.expect import expect_on
-from diskbench.catalog.lookup import disk_types
-from diskbench.catalog.published import Published, load_published
+from diskbench.catalog.published import LOADS, Published, load_published
 from diskbench.catalog.shipped import known_catalogue
-from diskbench.catalog.terms import Sold
 from diskbench.errors import DiskbenchError
 from diskbench.model.base import Frozen
 from diskbench.model.doubts import OTHER_DISK, Reason, doubt_of
 from diskbench.model.expectation import Load
 from diskbench.model.processor import MachineUse
-from diskbench.model.run import Run
+from diskbench.model.run import PUBLISHED, Run
 from diskbench.model.spec import Plan
 from diskbench.model.verdict import Limiter, LimiterName, Verdict
 from diskbench.plan.identify import Level, identify
-from diskbench.plan.limit_path import CACHES, hint_of, limit_paths_of, named_disk
-from diskbench.units import GIB, KIB, MIB
+from diskbench.plan.limit_path import CACHES, hint_of, named_disk
+from diskbench.units import GIB
 
 GOBONNIEGO_FILE = "import/gobonniego"
 """The provider of runs that were imported from a GoBonnieGo file."""
@@ -84,15 +82,24 @@ def asked_of(row: Run, plan: Plan | None) -> RunSubject:
     size = row.disk_size_bytes or row.size_bytes
     rental = plan.rental if plan else None
     disk = rental.disk if rental else None
-    by_tool = row.provider == GOBONNIEGO_FILE
     hint = hint_of(row.labels)
     subject = RunSubject(
-        profile="gobonniego" if by_tool else str(row.profile),
+        profile="gobonniego" if row.provider == GOBONNIEGO_FILE else str(row.profile),
         parameters=row.parameters,
         instance_type=row.instance_type,
         memory_gib=row.memory_bytes / GIB if row.memory_bytes else None,
-        by_tool=by_tool,
+        by_tool=row.provider in (GOBONNIEGO_FILE, PUBLISHED),
     )
+    if row.has("published"):
+        return replace(
+            subject,
+            cloud=row.disk_cloud,
+            disk_type=row.disk_type,
+            size_gib=row.disk_gib,
+            iops=row.provisioned_iops,
+            cache=row.host_cache,
+            region=row.region,
+        )
     if rental is None and hint.as_disk is not None:
         stated = vars(named_disk(hint.as_disk))
         names = ("cloud", "disk_type", "size_gib", "iops", "cache")
@@ -220,22 +227,16 @@ _FEWEST_LEVELS = 2
 _FEWEST_ALIKE = 3
 _FEWEST_KINDS = 2
 _CACHED = frozenset(CACHES) - {"none"}
-_LOADS = {
-    "rand-512-9to1": Load(block_bytes=512, read_share=0.9, direct=False),
-    "seq-read-64k": Load(block_bytes=64 * KIB, random=False, direct=False),
-    "seq-write-64k": Load(block_bytes=64 * KIB, read_share=0.0, random=False, direct=False),
-    "buffered-reads-t": Load(block_bytes=2 * MIB, random=False, direct=False),
-    "dd-write": Load(block_bytes=4 * KIB, read_share=0.0, random=False, direct=False),
-    "randrw80-4k-qd64": Load(block_bytes=4 * KIB, read_share=0.8, depth=64),
-}
-"""GoBonnieGo's steps (bench/bench.go), hdparm's -t, dd's and those of the fio line that was
-published, by their names in our profiles. GoBonnieGo's queue depth is unknown."""
 
 
-def published_verdict(figure: Published, books: Books) -> Verdict:
+def published_verdict(
+    figure: Published, books: Books, of_post: Sequence[Published] = ()
+) -> Verdict:
     """Return what was promised for a published figure, what limited it, and whether to trust it.
-    For a latency only the last is decided."""
-    load = _LOADS.get(figure.step)
+    For a latency only the last is decided. `of_post` are all figures of its post; by default it is
+    one that is shipped."""
+    of_post = of_post or load_published()
+    load = LOADS.get(figure.step)
     iops, moved = _rates(figure, load)
     measured = Measured(
         step_index=0,
@@ -255,8 +256,8 @@ def published_verdict(figure: Published, books: Books) -> Verdict:
         memory_share=_memory_share(figure),
     )
     promise = _promise(figure, load, books, iops)
-    judgement = _with_neighbours(verdict(measured, setting, promise), figure)
-    other = _other_disk(figure, promise)
+    judgement = _with_neighbours(verdict(measured, setting, promise), figure, of_post)
+    other = _other_disk(figure, promise, of_post)
     if other is not None and judgement.stands_for.limiter.is_unexplained:
         of_other = verdict(measured, setting, _promise(other, load, books, iops))
         by = of_other.stands_for.limiter
@@ -274,6 +275,19 @@ def published_verdict(figure: Published, books: Books) -> Verdict:
     return _limited(judgement, Limiter(name=below, evidence=(doubt.words,)), judgement.reasons)
 
 
+def verdict_on_step(
+    figures: Sequence[Published], books: Books, of_post: Sequence[Published]
+) -> Verdict:
+    """Return the verdict on a step of which these figures were published: on its rate, of reads and
+    writes together where the post has both, else on its first latency."""
+    rates = [figure for figure in figures if figure.metric in ("iops", "bytes_per_s")]
+    first, *others = rates or figures
+    of_both = {first.direction: first.value}
+    of_both |= {one.direction: one.value for one in others if rates and one.metric == first.metric}
+    whole = of_both.get("total") or sum(of_both.values())
+    return published_verdict(first.model_copy(update={"value": whole}), books, of_post)
+
+
 def _rates(figure: Published, load: Load | None) -> tuple[float | None, float | None]:
     """Return IOPS and bytes per second; the one from the other where the load is known."""
     iops = figure.value if figure.metric == "iops" else None
@@ -285,10 +299,10 @@ def _rates(figure: Published, load: Load | None) -> tuple[float | None, float | 
     return iops, moved
 
 
-def _beside(figure: Published, *names: str) -> list[Published]:
+def _beside(figure: Published, of_post: Sequence[Published], *names: str) -> list[Published]:
     """Return the figures of its table and machine that have these fields in common with it."""
     alike = attrgetter("seed", "table", "machine", *names)
-    return [other for other in load_published() if alike(other) == alike(figure)]
+    return [other for other in of_post if alike(other) == alike(figure)]
 
 
 def _limited(judgement: Verdict, by: Limiter, reasons: Sequence[Reason]) -> Verdict:
@@ -299,12 +313,14 @@ def _limited(judgement: Verdict, by: Limiter, reasons: Sequence[Reason]) -> Verd
     return judged.model_copy(update={"sentence": sentence(judged)})
 
 
-def _other_disk(figure: Published, promise: StepPromise | None) -> Published | None:
+def _other_disk(
+    figure: Published, promise: StepPromise | None, of_post: Sequence[Published]
+) -> Published | None:
     """Return the figure as one of another disk type of its cloud, where that explains all figures
     of the disk, at least two, and the type that the post names explains none of them."""
     levels = []
-    for other in _beside(figure, "disk"):
-        if (load := _LOADS.get(other.step)) is not None:  # blocks per second that reach the disk
+    for other in _beside(figure, of_post, "disk"):
+        if (load := LOADS.get(other.step)) is not None:  # blocks per second that reach the disk
             setting = Setting(load=load, memory_share=_memory_share(other))
             written = device_rate(Stretch(_rates(other, load)[0], None), setting) or 0.0
             levels.append(Level(other.id, load, written))
@@ -318,13 +334,15 @@ def _other_disk(figure: Published, promise: StepPromise | None) -> Published | N
     return figure.model_copy(update={"disk_type": own.disk_type, "size_gib": own.size_gib})
 
 
-def _with_neighbours(judgement: Verdict, figure: Published) -> Verdict:
+def _with_neighbours(
+    judgement: Verdict, figure: Published, of_post: Sequence[Published]
+) -> Verdict:
     """Name the machine's own limit where disks of different types do the same on it (joint look):
     three disks of two types or more within 5 % of their median, and no cap of the disk explains
     it."""
     if not judgement.stands_for.limiter.is_unexplained:
         return judgement
-    of_step = [one for one in _beside(figure, "step", "metric") if one.doubt is None]
+    of_step = [one for one in _beside(figure, of_post, "step", "metric") if one.doubt is None]
     beside = {other.disk: (other.disk_type, other.value) for other in of_step}
     middle = median(value for _, value in beside.values()) if beside else 0.0
     alike = {
@@ -351,20 +369,10 @@ def _promise(
 ) -> StepPromise | None:
     """Return what was promised on the day of the post; of several that may have held the one that
     the figure fits."""
-    if load is None or figure.size_gib is None:
+    if load is None:
         return None
     try:
-        if figure.disk_type not in disk_types(figure.provider):
-            return None
-        cache = figure.cache if figure.cache in CACHES else None
-        named = Sold(
-            cloud=figure.provider,
-            disk_type=figure.disk_type,
-            size_gib=figure.size_gib,
-            iops=figure.provisioned_iops,
-            cache=cache,
-        )
-        paths = limit_paths_of(named, figure.instance_type, books, day=figure.post.date)
+        paths = hint_of(figure.labels).limit_paths(books)
     except DiskbenchError:
         return None
     promises = [

@@ -18,6 +18,7 @@ from typing import TypeVar
 from sqlalchemy.engine import Engine
 
 from diskbench.analysis.changes import SHORTEST_STEP_S
+from diskbench.catalog.published import Published
 from diskbench.errors import DiskbenchError, EvidenceDamaged, StoreUnavailable, UnknownName
 from diskbench.fio.declared import is_direct
 from diskbench.fio.output import parse_output
@@ -38,7 +39,7 @@ from diskbench.store.audits import run_audits
 from diskbench.store.derived import read_pruned
 from diskbench.store.evidence import open_evidence
 from diskbench.store.evidence_place import check_readable
-from diskbench.store.imported_report import imported_parts
+from diskbench.store.imported_report import imported_parts, published_figures
 from diskbench.store.manifest import PrunedRun
 from diskbench.store.parallel_evidence import AT_ONCE, is_away
 from diskbench.store.parse_step import FIO_JSON, SAMPLES
@@ -80,12 +81,14 @@ class StepEvidence:
 
 @dataclass(frozen=True)
 class ReadRun:
-    """What the evidence of a run says: its steps as they ran, their phases, and whether their
-    figures agree."""
+    """What the evidence of a run says: its steps as they ran, their phases, whether their figures
+    agree; and the published figures that it is, with all of their post."""
 
     steps: tuple[StepEvidence, ...] = ()
     phases: tuple[StepPhases, ...] = ()
     audits: tuple[StepAudit, ...] = ()
+    figures: tuple[Published, ...] = ()
+    of_post: tuple[Published, ...] = ()
 
 
 @dataclass
@@ -137,6 +140,9 @@ class EvidenceOfRuns:
             run_id, store = row.run_id, self.store(row)
             if store is None:
                 return ReadRun()
+            if row.has("published"):
+                either = _read_if_there("post", run_id, lambda: published_figures(store, run_id))
+                return ReadRun((), (), (), *either)
             # Without its steps a run is judged by its rows.
             steps = _read_if_there("steps", run_id, lambda: read_steps(store, run_id), quiet=True)
             phases = phases_of(store, run_id, plans.get(row.trial_id), number=row.number)

@@ -238,8 +238,7 @@ def _values_of_runs(
     """The id of each run, its value in the metric, and the figure of its step."""
     results = []
     for run_id, of_run in grouped(rows, lambda row: row.run_id).items():
-        figure = figure_of(run_id, line.step, line.direction)
-        assert figure is not None, "what is loaded did something"
+        figure = figure_of(run_id, line.step, line.direction) or Figure(None, None)
         ordered = sorted(of_run, key=lambda row: row.round or 0)
         value = of_rounds(
             [getattr(row, metric) for row in ordered], worst_is_high=metric not in _RATES
@@ -258,7 +257,10 @@ def _text(name: str, value: object) -> str:
 def subject_of(run: Run, rent: Mapping[str, Any] | None) -> Fields:
     """The requested fields of a run; `rent` is the rental as typed (None: nothing was rented)."""
     fields: dict[str, Any] = {"provider": run.provider}
-    if not run.imported:
+    if run.has("published"):
+        rent = {"disk": run.disk_type, "size_gib": run.disk_gib, "iops": run.provisioned_iops}
+        rent |= {"region": run.region, "cache": run.host_cache}
+    if not run.imported or run.has("published"):
         fields |= {"profile": run.profile, "job": run.profile_digest}
         fields |= {f"set.{name}": value for name, value in sorted(run.parameters.items())}
     if rent:

@@ -3,7 +3,7 @@ never stored: improved rules then apply to old runs, too. Only the figure and th
 show are copied to the database (`judge_and_keep`)."""
 
 import contextlib
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import cache
 from statistics import fmean, stdev
@@ -31,8 +31,9 @@ from diskbench.model.spec import Plan
 from diskbench.model.verdict import Verdict
 from diskbench.parallel import grouped
 from diskbench.plan.limit_path import Hint, hint_of
+from diskbench.plan.published import verdict_on_step
 from diskbench.ports import EvidenceStore
-from diskbench.results.expectations import promises_of
+from diskbench.results.expectations import RunsOf, promises_of
 from diskbench.results.identified import with_other_disk
 from diskbench.results.run_evidence import EvidenceOfRuns, ReadRun
 from diskbench.results.step_case import case_of
@@ -109,6 +110,8 @@ def judge(
         groups = groups_of(steps, evidence.steps, evidence.phases, plan, run.provider)
         runs_of.append((run, groups))
     promises = promises_of(runs_of, plan, hint, books)
+    if any(read[run.run_id].figures for run in runs):
+        return tuple(_of_published(runs_of, read, books)), promises
     runs_of = [(run, [group for group in groups if group.is_judged]) for run, groups in runs_of]
     of_runs = _over_runs(runs_of)
     verdicts: list[Verdict] = []
@@ -127,6 +130,18 @@ def judge(
         for one in of_all
     )
     return tuple(with_shares), promises
+
+
+def _of_published(runs_of: RunsOf, read: Mapping[str, ReadRun], books: Books) -> Iterator[Verdict]:
+    """The verdicts on runs that are the figures of a post, as `diskbench published` has them."""
+    for run, groups in runs_of:
+        of = read[run.run_id]
+        of_step = grouped(of.figures, lambda figure: figure.step)
+        for group in groups:
+            if figures := of_step.get(group.name):
+                found = verdict_on_step(figures, books, of.of_post)
+                place = {"run_id": run.run_id, "step_index": group.index}
+                yield found.model_copy(update=place)
 
 
 _LESS = frozenset({"latency", "offered", "queue-depth"})

@@ -1,10 +1,14 @@
 """The files of a run that somebody else measured, as they lie in its evidence: the file with the
 numbers, the job file beside it, and the steps of a report of fio."""
 
+from functools import lru_cache
+
+from diskbench.catalog.published import Published
 from diskbench.errors import EvidenceDamaged
 from diskbench.fio.reported import FioOutput
 from diskbench.importers.fio_report import FIO_REPORTS, report_steps
 from diskbench.importers.fio_told import NO_JOB_FILE, JobFile
+from diskbench.importers.post import read_post
 from diskbench.limits import PARSED_BYTES
 from diskbench.model.spec import Step
 from diskbench.ports import EvidenceStore
@@ -28,6 +32,23 @@ def original(
         return file(record.name), NO_JOB_FILE
     text = file(record.job_file).decode(errors="replace")
     return file(record.name), (record.job_file, text)
+
+
+def published_figures(
+    evidence: EvidenceStore, run_id: str
+) -> tuple[tuple[Published, ...], tuple[Published, ...]]:
+    """The published figures that a run is, and all of their post; empty for any other run."""
+    manifest = read_manifest(evidence, run_id)
+    record = manifest.imported if manifest else None
+    if not record or record.kind != "published":
+        return (), ()
+    data, _ = original(evidence, run_id, record)
+    post = _post(data, record.name)
+    return post.runs[record.index].figures, post.figures
+
+
+_post = lru_cache(maxsize=8)(read_post)
+"""Each run of a post asks for the whole file."""
 
 
 def imported_parts(evidence: EvidenceStore, run_id: str) -> tuple[tuple[Step, FioOutput], ...]:

@@ -141,7 +141,7 @@ def _imported(
     trial |= {"trial_id": manifest.trial_id, "campaign_id": manifest.campaign_id}
     trial |= {"replicate": 0, "created_at": record.created_at}
     times = (run.started_at, run.finished_at)
-    row = imported_run_row(manifest, record, parsed.facts, times, evidence.url)
+    row = imported_run_row(manifest, record, parsed.facts, run.row, times, evidence.url)
     steps = doubted(_imported_steps(manifest, record, parsed, run), audits)
     return RunRows(trial, row, steps, tuple(audits))
 

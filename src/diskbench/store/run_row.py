@@ -190,12 +190,14 @@ def imported_run_row(
     manifest: Manifest,
     record: ImportRecord,
     facts: Mapping[str, str | int | float],
+    stated: Mapping[str, object],
     times: tuple[str | None, str | None],
     evidence_url: str,
 ) -> dict[str, Any]:
     """The row of a run that somebody else measured; what its file lacks is None.
 
-    `times` are the beginning and the end in the file. Without either the run has no date.
+    `stated` are columns that the file says of this run; its labels decide over them. `times` are
+    the beginning and the end in the file. Without either the run has no date.
     """
     started_at, finished_at = times
     hostname = facts.get("hosts")
@@ -225,8 +227,9 @@ def imported_run_row(
         "diskbench_version": manifest.diskbench_version,
         "format": manifest.format,
         "parser_version": PARSER_VERSION,
-        **bought_by_others(manifest.labels),
+        **stated,
     }
+    known |= {k: v for k, v in bought_by_others(manifest.labels).items() if v is not None}
     return {name: known.get(name) for name in RUN_FIELDS}
 
 

@@ -1,7 +1,9 @@
 """`diskbench published`: list and show; `diskbench compare RUN… --published [ID]`."""
 
 import json
+import re
 from functools import partial
+from importlib import resources
 
 import jsonschema
 import pytest
@@ -11,6 +13,7 @@ from tests.rigs.plans import RUN_IDS
 from diskbench.catalog.published import load_published
 
 ALL = load_published()
+POSTS = resources.files("diskbench.catalog") / "data/published"
 
 
 @pytest.fixture
@@ -70,6 +73,58 @@ def test_show_tells_samples_method_doubt_and_what_repeats_it(run):
     assert "served-from-cache" in text
     assert "profile dd" in text
     assert "size unknown" in text
+
+
+def test_a_post_becomes_trials_once_with_the_verdicts_that_its_figures_have(call):
+    ids = call.done("results", "import", "published:iaas-2018").split()
+    assert call.done("results", "import", "published:iaas-2018").split() == ids
+    theirs = call.json("published", "show", "iaas-2018")
+    figures = {(of["id"].rpartition("/")[0], of["step"]): of for of in theirs["published"]}
+    for trial in ids:
+        (run,) = call.json("results", "show", trial)["runs"]
+        assert (run["started_at"], run["measured_at"], run["fio_version"]) == (None, None, None)
+        for step, verdict in zip(run["steps"], run["verdicts"], strict=True):
+            (row,) = step["measurements"]
+            figure = figures.pop((run["labels"]["published"], step["step"]))
+            assert row[figure["metric"]] == figure["value"]
+            assert (row["ios"], row["bytes"], row["p99_ns"]) == (None, None, None)
+            judged = {**verdict, "run_id": "", "step_index": 0}
+            assert judged == theirs["verdicts"][figure["id"]], figure["id"]
+    assert figures == {}
+
+
+def test_an_imported_post_is_listed_shown_reported_exported_and_compared_as_any_trial(call, here):
+    standard, gp2, *_ = call.done("results", "import", "published:iaas-2018").split()
+    listed = call.done("results", "list", "published=iaas-2018/results/gp2")
+    assert re.search(r"no date +gp2 20 GiB us-east-1 +gobonniego +3,634 IOPS ‡", listed), listed
+    shown = call.done("results", "show", gp2, "-v")
+    assert "iaas-2018/results/gp2  [imported, published, unverified]" in shown
+    for of in (
+        '"Benchmarking the Disk Speed of IaaSes", 2018-03-16',
+        "table results",
+        "000_2a79cfb",
+    ):
+        assert of in " ".join(shown.split())
+    call.done("report", gp2, "-o", "gp2.md")
+    assert "compared with the documented limits of aws:gp2:20" in (here / "gp2.md").read_text()
+    compared = call.done("compare", standard, gp2)
+    assert "differ in disk standard → gp2" in compared
+    assert re.search(r"rand-512-9to1 mixed +IOPS +1,913 +3,634", compared)
+    assert "import/published" in call.done("results", "export", gp2)
+    beside = call.done("compare", gp2, "--published", "--include-emulated")
+    assert len(re.findall(r"(\d[\d,.]* (?:IOPS|MB/s)) +\1 +1$", beside, re.MULTILINE)) == 3
+    call.done("publish", "site")
+
+
+def test_samples_are_runs_and_latencies_alone_are_shown(call, here):
+    ids = call.done("results", "import", "published:ebs-types", "published:azure-caching").split()
+    assert len(ids) == 28 + 5
+    of_trial = call.json("results", "list", "published=ebs-types/m3.medium-write/st1")["runs"]
+    assert sorted(run["run_index"] for run in of_trial) == [0, 1, 2, 3, 4]
+    assert re.search(r"read +– +– +11.2 ms +– +300 ms", call.done("results", "show", ids[28]))
+    (here / "own.yaml").write_text((POSTS / "ebs-fio.yaml").read_text().replace("5000", "5001"))
+    assert len(call.done("results", "import", "own.yaml").split()) == 2
+    assert "ebs-fio" in call.refused("results", "import", "published:ebs")
 
 
 OTHER = ("01kq8z6rj0bbbbbbbbbbbbbbb1",)

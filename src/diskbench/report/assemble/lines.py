@@ -10,7 +10,7 @@ from dataclasses import dataclass, replace
 from operator import attrgetter
 from typing import Any
 
-from diskbench.analysis.figure import middle, of_one_level, of_rounds
+from diskbench.analysis.figure import Figure, middle, of_one_level, of_rounds
 from diskbench.analysis.row_figures import Courses, courses_by_step, step_figure
 from diskbench.analysis.steady import ROUNDS
 from diskbench.model.phase import PhaseKind, StepPhases
@@ -228,8 +228,8 @@ def _line(
         of.sort(key=lambda row: row.round or 0)
         if of:
             key = run_id, of[0].step
-            figure = step_figure(of_run, courses.get(key), direction=direction)
-            assert figure is not None, "it did something"
+            known = step_figure(of_run, courses.get(key), direction=direction)
+            figure = known or Figure(None, None)  # a post may have latencies alone
             runs.append((of[-ROUNDS:], figure, kinds.get(key, figure.kind)))
     rates = [figure.iops or figure.bytes_per_s or 0.0 for _, figure, _ in runs]
     of_level = [runs[at] for at in of_one_level([kind for _, _, kind in runs], rates)]

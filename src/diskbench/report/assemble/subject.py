@@ -27,7 +27,7 @@ SHARED = "cells of its matrix share the machine: they are not independent sample
 """Mark of a machine that other trials used as well."""
 SUSPENDED = "suspended"
 """State of interrupted runs that `diskbench resume` can continue."""
-_MARKS: tuple[Mark, ...] = ("emulated", "imported", "unverified")
+_MARKS: tuple[Mark, ...] = ("emulated", "imported", "published", "unverified")
 UNFINISHED = {
     "cancelled": "interrupted",
     "interrupted": "interrupted",
@@ -150,11 +150,14 @@ def _subject_of_row(row: Run) -> Subject:
     disk = (row.disk_model, format_bytes(size) if size else None, row.disk_driver)
     place = row.target_device if row.target_kind == "device" else row.target_path
     kind = f" ({row.filesystem})" if row.filesystem else ""
-    machine_words = (row.place or row.provider, row.instance_type)
+    title, by, where = row.profile, f"fio {_version(row.fio_version)}", row.place or row.provider
+    if row.has("published"):
+        title, by, where = (row.labels[name] for name in ("published", "source", "machine"))
+        place = f"{row.disk_type}{f', {row.disk_gib} GiB' if row.disk_gib else ''}"
     return Subject(
-        profile=row.profile, title=row.profile, question="",
-        machine=", ".join(filter(None, machine_words)), disk=", ".join(filter(None, disk)),
-        target=f"{place}{kind}" if place else "", fio=f"fio {_version(row.fio_version)}",
+        profile=row.profile, title=title, question="",
+        machine=", ".join(filter(None, (where, row.instance_type))),
+        disk=", ".join(filter(None, disk)), target=f"{place}{kind}" if place else "", fio=by,
         run_ids=(), trial_id=row.trial_id,
     )  # fmt: skip
 

@@ -78,7 +78,7 @@ _LEAST = {_DISK: 16, _PROFILE: 8}
 _YEAR = len("2026-")
 NOT_JUDGED = "?"
 EMULATED = "*"
-IMPORTED = "†"
+IMPORTED, PUBLISHED = "†", "‡"
 _SUSPENDED = "suspended"
 _IMPORT = "import/"
 """What the provider of an imported run begins with; the tool's name follows."""
@@ -101,7 +101,9 @@ def legend(trials: Sequence[ListedTrial]) -> list[str]:
     marks = (
         (f"{EMULATED} emulated: a disk made of this machine, not the cloud's",
          lambda trial: trial.newest.emulated),
-        (f"{IMPORTED} imported: measured by another tool", lambda trial: trial.newest.imported),
+        (f"{IMPORTED} imported: measured by another tool",
+         lambda trial: _imported(trial.newest) == IMPORTED),
+        (f"{PUBLISHED} published: a figure of a post", lambda trial: trial.newest.has("published")),
         (f"{NOT_JUDGED} not judged yet (mean of the newest run): {show}",
          lambda trial: _trust(trial) == NOT_JUDGED),
         (f"{_SUSPENDED}: its process is gone; continue it: diskbench resume {{}}",
@@ -139,10 +141,14 @@ def _trial_cells(trial: ListedTrial) -> tuple[str, ...]:
     count = f" ×{trial.runs}" if trial.done in (0, trial.runs) else f" {trial.done} of {trial.runs}"
     profile = f"{run.profile}{count}" if trial.runs > 1 else run.profile
     words = headline_words(trial.headline) if trial.headline else NONE
-    figure = state_words(trial) or f"{words} {EMULATED * run.emulated} {IMPORTED * run.imported}"
+    figure = state_words(trial) or f"{words} {EMULATED * run.emulated} {_imported(run)}"
     day = when if when == NO_DATE else when[_YEAR:]
     cells = (str(trial.number), day, bought(run), profile, figure, _trust(trial), _id(trial))
     return tuple(" ".join(cell.split()) for cell in cells)
+
+
+def _imported(run: Run) -> str:
+    return PUBLISHED if run.has("published") else IMPORTED * run.imported
 
 
 def _fit(cell: str, width: int) -> str:

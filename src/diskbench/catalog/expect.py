@@ -11,7 +11,7 @@ two events, so that steps from event to event: a bucket is empty, a stage reache
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -83,8 +83,8 @@ def expect_on(
 def _level(
     path: Path,
     load: Load,
-    costs: dict[Case, Sequence[float]],
-    credit: dict[Case, Sequence[float]],
+    costs: Mapping[Case, Sequence[float]],
+    credit: Mapping[Case, Sequence[float]],
 ) -> ExpectedLevel | None:
     bounds = {case: path.bounds(load, costs[case], credit[case], case) for case in _CASES}
     rates = [tightest(of_case) for of_case in bounds.values()]

@@ -52,7 +52,7 @@ def write_credentials(path: Path, endpoint: str, account: str) -> None:
     from cryptography.hazmat.primitives.asymmetric.rsa import generate_private_key
     from cryptography.hazmat.primitives.serialization import Encoding, NoEncryption, PrivateFormat
 
-    key = generate_private_key(65537, 1024)  # IAM's have 2048, which take 7 times as long to read
+    key = generate_private_key(65537, 2048)
     pem = key.private_bytes(Encoding.PEM, PrivateFormat.PKCS8, NoEncryption()).decode()
     told = {
         "type": "service_account",

@@ -40,13 +40,12 @@ def advised():
         if not _NAMED.search(source):
             continue  # parsing all of them takes seconds
         nodes = list(ast.walk(ast.parse(source)))
-        docs = {id(node.value) for node in nodes
-                if isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant)}  # fmt: skip
-        inside = {id(part) for node in nodes if isinstance(node, ast.JoinedStr)
-                  for part in node.values}  # fmt: skip
+        left_out = {id(node.value) for node in nodes if isinstance(node, ast.Expr)}
+        joined = (node for node in nodes if isinstance(node, ast.JoinedStr))
+        left_out |= {id(part) for node in joined for part in node.values}
         name = path.relative_to(SOURCE)
         for node in nodes:
-            text = "" if id(node) in docs or id(node) in inside else _text(node)
+            text = "" if id(node) in left_out else _text(node)
             if "diskbench " in text:
                 yield from _named_in(f"{name}:{getattr(node, 'lineno', 0)}", text)
     for path in sorted(SOURCE.rglob("refusals.yaml")):

@@ -6,6 +6,7 @@ import warnings
 import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
+from tests.rigs.searching import examples
 from tests.rigs.synthetic import Noise, flat, settling, steps, with_stalls
 from tests.unit.report.made import row
 
@@ -232,7 +233,7 @@ EQUAL = st.lists(st.sampled_from([0.5, 0.8, 0.9, 1.0, 1.1, 1.25, 2.0]), min_size
 DIFFERENT = st.lists(st.floats(0.01, 100), min_size=1, max_size=60, unique=True)
 
 
-@settings(deadline=None, max_examples=60)
+@settings(deadline=None, max_examples=examples(60))
 @given(EQUAL | DIFFERENT.filter(lambda ratios: 1.0 not in ratios))
 @example([1.0])
 @example([0.8, 0.8, 0.9, 1.0, 1.1, 1.25, 2.0, 2.0])

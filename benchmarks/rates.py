@@ -17,7 +17,6 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from benchmarks import rates_refill, rates_series
-from scipy.stats import binomtest
 
 PAGE = Path(__file__).resolve().parents[1] / "docs" / "evidence" / "rates.md"
 
@@ -104,6 +103,8 @@ def share(hits, of):
     """`12/200 (3.1–10.2%)`."""
     if not of:
         return "–"
+    from scipy.stats import binomtest  # a second to import, for whoever only collects tests
+
     interval = binomtest(hits, of).proportion_ci(0.95, method="exact")
     return f"{hits:,}/{of:,} ({100 * interval.low:.1f}–{100 * interval.high:.1f}%)"
 

@@ -5,7 +5,6 @@ import time
 
 import jsonschema
 import pytest
-from moto.ec2.models.availability_zones_and_regions import RegionsAndZonesBackend
 from tests.rigs.cli import a_user
 
 from diskbench.cli.schema import _schema
@@ -20,6 +19,8 @@ REGIONS = ("ap-southeast-2", "eu-central-1", "us-east-1", "us-west-2")
 @pytest.fixture
 def gc(aws, tmp_path, monkeypatch):
     """The command, and the document that it prints."""
+    from moto.ec2.models.availability_zones_and_regions import RegionsAndZonesBackend
+
     genuine = RegionsAndZonesBackend.describe_regions
 
     def enabled(*args, **more):

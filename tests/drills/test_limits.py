@@ -253,7 +253,8 @@ def fio_json(**changes):
         fio_json().replace("1000", "NaN"), fio_json().replace("10,", "9" * 5000 + ",", 1),
         json.dumps({"fio version": "fio-3.33", "jobs": [
             {"jobname": "a", "read": {"total_ios": 2**62, "io_bytes": 2**62, "runtime": 1}}] * 4}),
-        json.dumps({"fio version": "fio-3.33", "jobs": [{"jobname": "a"}] * 10**6}),
+        '{"fio version": "fio-3.33", "jobs": [{"jobname": "a"}'
+        + ', {"jobname": "a"}' * (10**6 - 1) + "]}",
         '{"fio version": "x", "jobs": [' * 5000,
         '{"fio version": "x", "jobs": ' + "[" * 100_000,
     ],

@@ -11,7 +11,7 @@ two events, so that steps from event to event: a bucket is empty, a stage reache
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -58,13 +58,17 @@ def expect_on(
     """Return what a load gets on a path; None if no limit is known. `credit` has one balance per
     gate; default: full."""
     held = tuple(path.full() if credit is None else credit)
-    begin = _level(path, load, dict.fromkeys(_CASES, held))
+    costs = {case: path.costs(load, case) for case in _CASES}
+    begin = _level(path, load, costs, dict.fromkeys(_CASES, held))
     if begin is None:
         return None
-    courses = {case: simulate(path, [Stage(load)], case=case, credit=held) for case in _CASES}
-    lasting = _level(path, load, {case: course.left for case, course in courses.items()})
-    assert lasting is not None, "what limits it at first limits it at last"
-    first = courses["assumed"].legs[0]
+    lasting, lasts_s = begin, math.inf
+    if any(path.full()):  # without a bucket nothing changes
+        courses = {case: simulate(path, [Stage(load)], case=case, credit=held) for case in _CASES}
+        left = {case: course.left for case, course in courses.items()}
+        changed = _level(path, load, costs, left)
+        assert changed is not None, "what limits it at first limits it at last"
+        lasting, lasts_s = changed, courses["assumed"].legs[0].seconds
     requests = path.requests(load, "assumed")
     return Expectation(
         load=load,
@@ -72,14 +76,17 @@ def expect_on(
         writes=requests.get("write"),
         begin=begin,
         lasting=lasting,
-        lasts_s=None if math.isinf(first.seconds) else first.seconds,
+        lasts_s=None if math.isinf(lasts_s) else lasts_s,
     )
 
 
-def _level(path: Path, load: Load, credit: dict[Case, Sequence[float]]) -> ExpectedLevel | None:
-    bounds = {
-        case: path.bounds(load, path.costs(load, case), credit[case], case) for case in _CASES
-    }
+def _level(
+    path: Path,
+    load: Load,
+    costs: Mapping[Case, Sequence[float]],
+    credit: Mapping[Case, Sequence[float]],
+) -> ExpectedLevel | None:
+    bounds = {case: path.bounds(load, costs[case], credit[case], case) for case in _CASES}
     rates = [tightest(of_case) for of_case in bounds.values()]
     if math.isinf(max(rates)):
         return None

@@ -6,7 +6,7 @@ import warnings
 import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
-from scipy.stats import false_discovery_control, wilcoxon
+from tests.rigs.searching import examples
 from tests.rigs.synthetic import Noise, flat, settling, steps, with_stalls
 from tests.unit.report.made import row
 
@@ -162,6 +162,8 @@ def test_nothing_is_not_compared_and_figures_of_nothing_have_no_ratio(a, told):
 @settings(deadline=None, max_examples=40)
 @given(st.lists(st.floats(0, 1), min_size=1, max_size=40))
 def test_adjusted_p_are_those_of_scipy(p):
+    from scipy.stats import false_discovery_control
+
     assert compare.adjusted(p) == pytest.approx(list(false_discovery_control(p)))
 
 
@@ -231,7 +233,7 @@ EQUAL = st.lists(st.sampled_from([0.5, 0.8, 0.9, 1.0, 1.1, 1.25, 2.0]), min_size
 DIFFERENT = st.lists(st.floats(0.01, 100), min_size=1, max_size=60, unique=True)
 
 
-@settings(deadline=None, max_examples=60)
+@settings(deadline=None, max_examples=examples(60))
 @given(EQUAL | DIFFERENT.filter(lambda ratios: 1.0 not in ratios))
 @example([1.0])
 @example([0.8, 0.8, 0.9, 1.0, 1.1, 1.25, 2.0, 2.0])
@@ -241,6 +243,8 @@ DIFFERENT = st.lists(st.floats(0.01, 100), min_size=1, max_size=60, unique=True)
 @example([1.01**i for i in range(1, 51)])
 @example([1.01**i for i in range(1, 52)])
 def test_the_signed_rank_is_that_of_scipy(ratios):
+    from scipy.stats import wilcoxon
+
     logs = [round(math.log(ratio), 12) for ratio in ratios]
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")

@@ -8,8 +8,6 @@ import pytest
 from benchmarks import rates_series
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from ruptures import KernelCPD
-from scipy.ndimage import median_filter, uniform_filter1d
 from tests.rigs.synthetic import Noise, flat, settling, steps
 
 from diskbench.analysis import changes
@@ -168,6 +166,8 @@ def test_no_other_division_fits_better(seed):
 
 def as_ruptures_has_them(y, costs):
     """Check the best fits; ruptures' search."""
+    from ruptures import KernelCPD
+
     search = KernelCPD(kernel="linear", min_size=costs.smallest).fit(y.reshape(-1, 1))
     most = min(6, y.size // costs.smallest - 1)
     theirs = [search.predict(n_bkps=count)[:-1] for count in range(1, most + 1)]
@@ -266,6 +266,8 @@ SIZES = [(1, 1), (2, 1), (5, 4), (11, 11), (12, 11), (300, 121), (20_000, 61)]
 
 @pytest.mark.parametrize(("n", "size"), SIZES)
 def test_the_values_are_those_of_scipy(n, size):
+    from scipy.ndimage import median_filter, uniform_filter1d
+
     y = np.random.default_rng(n).normal(3000, 400, size=n)
     assert running_mean(y, size) == pytest.approx(uniform_filter1d(y, size, mode="nearest"))
     for edge, theirs in (("edge", "nearest"), ("symmetric", "reflect")):

@@ -213,14 +213,22 @@ def test_runs_on_a_machine_that_was_there_are_one_sample_for_both(database, tmp_
     assert row.iops.small == "2,900–2,949"
 
 
-@pytest.fixture
-def fallen(here):  # noqa: ARG001 - the settings lead to it
-    """A trial of four runs of 90 seconds that fall half-way, as the settings name it."""
-    database = open_database(os.environ["DISKBENCH_DATABASE_URL"])
-    evidence = open_evidence(os.environ["DISKBENCH_EVIDENCE_URL"])
+@pytest.fixture(scope="module")
+def course(tmp_path_factory):
+    """A trial of four runs of 90 seconds that fall half-way, to be read only: its phases take long
+    to find, and are kept beside it."""
+    place = tmp_path_factory.mktemp("fallen")
+    database = open_database(f"sqlite:///{place}/rows.db")
     series = np.concatenate([np.full(45, 3000.0), np.full(45, 25.0)])
-    coursed(database, evidence, series, again=[series] * 3)
+    coursed(database, open_evidence((place / "evidence").as_uri()), series, again=[series] * 3)
     database.dispose()
+    return place
+
+
+@pytest.fixture
+def fallen(here, course, monkeypatch):  # noqa: ARG001 - what is written goes there
+    monkeypatch.setenv("DISKBENCH_DATABASE_URL", f"sqlite:///{course}/rows.db")
+    monkeypatch.setenv("DISKBENCH_EVIDENCE_URL", (course / "evidence").as_uri())
 
 
 @pytest.mark.usefixtures("fallen")
@@ -263,9 +271,9 @@ def test_an_axis_is_of_one_chart(capsys):
     assert rendered(made, "svg", log=False) != rendered(made, "svg")
 
 
-@pytest.mark.usefixtures("fallen")
-def test_what_only_the_audit_doubts_stands_on_every_surface(tmp_path, capsys):
+def test_what_only_the_audit_doubts_stands_on_every_surface(here, course, tmp_path, capsys):
     """Rows of before hold no doubts of the audit; it is read beside them."""
+    shutil.copytree(course, here, dirs_exist_ok=True)
     assert main.main(["results", "import", place(tmp_path / "in", size=8192)]) == 0
     run_id = capsys.readouterr().out.strip()
     database = open_database(os.environ["DISKBENCH_DATABASE_URL"])

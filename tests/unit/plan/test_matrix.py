@@ -7,6 +7,7 @@ import pytest
 import typer
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
+from tests.rigs.searching import examples
 from tests.unit.plan.planned import a_matrix
 
 from diskbench.cli import main
@@ -114,7 +115,7 @@ SIZES = st.lists(st.integers(1, 9), min_size=1, max_size=4, unique=True)
 NAMES = st.lists(st.sampled_from("abcdef"), min_size=1, max_size=4, unique=True)
 
 
-@settings(deadline=None, max_examples=60)
+@settings(deadline=None, max_examples=examples(60))
 @given(NAMES, SIZES, st.data())
 def test_there_are_as_many_as_the_product_less_the_excluded_and_what_is_added(disks, sizes, data):
     product = [{"disk": d, "size": s} for d in disks for s in sizes]

@@ -39,16 +39,14 @@ def advised():
         source = path.read_text()
         if not _NAMED.search(source):
             continue  # parsing all of them takes seconds
-        tree = ast.parse(source)
-        docs = {id(node.value) for node in ast.walk(tree)
+        file, nodes = path.relative_to(SOURCE), list(ast.walk(ast.parse(source)))
+        docs = {id(node.value) for node in nodes
                 if isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant)}  # fmt: skip
-        inside = {id(part) for node in ast.walk(tree) if isinstance(node, ast.JoinedStr)
+        inside = {id(part) for node in nodes if isinstance(node, ast.JoinedStr)
                   for part in node.values}  # fmt: skip
-        for node in ast.walk(tree):
-            if id(node) in docs or id(node) in inside:
-                continue
-            where = f"{path.relative_to(SOURCE)}:{getattr(node, 'lineno', 0)}"
-            yield from _named_in(where, _text(node))
+        for node in nodes:
+            if isinstance(node, ast.expr) and id(node) not in docs and id(node) not in inside:
+                yield from _named_in(f"{file}:{node.lineno}", _text(node))
     for path in sorted(SOURCE.rglob("refusals.yaml")):
         for rule, row in yaml.safe_load(path.read_text()).items():
             for text in row.values():

@@ -14,6 +14,7 @@ from fnmatch import fnmatchcase
 import pytest
 from hypothesis import HealthCheck, settings
 from tests.rigs.cli import all_ended
+from tests.rigs.database import share_compiled
 from tests.rigs.dealing import in_order, unit_of
 from tests.rigs.golden import PLACE, Golden
 from tests.rigs.own_locks import forget_claims, have_own_locks
@@ -69,6 +70,7 @@ def pytest_configure(config):
         config.pluginmanager.register(Progress(config))
     if worker or not config.getvalue("numprocesses"):
         have_own_locks()
+        share_compiled()
         # Importing the tests makes millions of objects that stay: to look through them again and
         # again for garbage takes as long as the import, and would slow every test.
         gc.disable()

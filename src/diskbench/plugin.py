@@ -77,7 +77,7 @@ class Redaction:
     owners of public images, words of the cloud's own API. A secret is removed all the same."""
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Plugin:
     """A provider: what diskbench knows about it without importing it.
 

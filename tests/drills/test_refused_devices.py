@@ -2,6 +2,7 @@
 
 What the refusal says in each case, and when nothing refuses: tests/unit/hosts/test_device.py."""
 
+import errno
 import hashlib
 import os
 import shutil
@@ -21,6 +22,7 @@ from diskbench.hosts.device import check_device, inspect
 from diskbench.hosts.local import LocalHost
 
 PROFILE = "[write]\nrw=write\nbs=64k\nsize=1m\n"
+BLOCK = 4096
 State = Callable[[Loop], AbstractContextManager[object]]
 """Makes a loop device somebody's, for as long as it lasts."""
 
@@ -43,8 +45,19 @@ def refused(user):
 
 
 def digest(image):
-    with image.open("rb") as file:
-        return hashlib.file_digest(file, "sha256").hexdigest()
+    """Of the blocks that are not zero: nearly all of the image is a hole."""
+    found, end = hashlib.sha256(), 0
+    with image.open("rb", buffering=0) as file:
+        while True:
+            try:
+                begin = file.seek(end, os.SEEK_DATA)
+            except OSError as error:
+                assert error.errno == errno.ENXIO, "no data is left"  # noqa: PT017
+                return found.hexdigest()
+            end = file.seek(begin, os.SEEK_HOLE)
+            for at in range(begin, end, BLOCK):
+                if (block := os.pread(file.fileno(), BLOCK, at)).strip(b"\0"):
+                    found.update(f"{at} ".encode() + block)
 
 
 def run(*words):

@@ -20,6 +20,7 @@ import threading
 import time
 from functools import cache
 from importlib import import_module
+from pathlib import Path
 
 KNOWN = frozenset({"stdin", "stdout", "stderr", "text", "env", "cwd", "start_new_session"})
 """Arguments of Popen that a forked process obeys."""
@@ -62,9 +63,8 @@ def _server():
     ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
     with theirs:
         argv = [sys.executable, "-m", "tests.rigs.forked", str(theirs.fileno())]
-        _servers.append(
-            subprocess.Popen(argv, pass_fds=[theirs.fileno()], stdin=subprocess.DEVNULL)
-        )
+        root, nothing = Path(__file__).parents[2], subprocess.DEVNULL
+        _servers.append(subprocess.Popen(argv, pass_fds=[theirs.fileno()], stdin=nothing, cwd=root))
     return ours
 
 

@@ -1,10 +1,13 @@
 """A run that was measured: its evidence kept and its rows saved, without a host."""
 
+from contextlib import contextmanager
+
 import sqlalchemy as sa
 from tests.rigs.plans import save_plan
 
 from diskbench.store import archive, rows
-from diskbench.store.database import transaction
+from diskbench.store.database import open_database, transaction
+from diskbench.store.evidence import open_evidence
 from diskbench.store.finish import finish_run
 from diskbench.store.parse_step import step_result
 from diskbench.store.schema import run
@@ -14,6 +17,14 @@ TIMES = {
     "started_at": "2026-11-21T10:00:00.000000+00:00",
     "finished_at": "2026-11-21T10:00:05.000000+00:00",
 }
+
+
+@contextmanager
+def stores_in(place):
+    """A database and evidence in a folder, which may be copied once they are filled."""
+    database = open_database(f"sqlite:///{place}/rows.db")
+    yield database, open_evidence((place / "evidence").as_uri())
+    database.dispose()
 
 
 def measure(database, evidence, plan, run_index, fio_files):

@@ -4,7 +4,7 @@ machine with a disk, never a run on it. A figure far from the others is named an
 import math
 from collections.abc import Hashable, Iterable, Sequence
 from dataclasses import dataclass
-from functools import cache
+from functools import cache, lru_cache
 from math import comb
 from statistics import fmean, median, stdev
 
@@ -115,14 +115,17 @@ def expected_bounds(values: Sequence[float], size: int) -> tuple[float, float]:
     """The means of MR-6's two bounds over all samples of `size` drawn from the values with
     replacement."""
     ordered = np.sort(np.asarray(values, dtype=np.float64))
-    chances = _chances(ordered.size, size)
-    rank = rank_of(size)
+    low, high = (float(np.sum(weights * ordered)) for weights in _weights(ordered.size, size))
+    return low, high
 
-    def mean_of(j: int) -> float:
-        at_most = chances[j:].sum(axis=0)  # j or more draws are at most this value
-        return float(np.sum(np.diff(at_most, prepend=0.0) * ordered))
 
-    return mean_of(rank), mean_of(size + 1 - rank)
+@lru_cache(maxsize=4096)  # each metric of a comparison asks for the same
+def _weights(n: int, size: int) -> tuple[NDArray[np.float64], ...]:
+    """How likely each of n sorted values is MR-6's lower bound of `size` draws; the upper one."""
+    chances, rank = _chances(n, size), rank_of(size)
+    # j or more draws are at most this value
+    at_most = (chances[j:].sum(axis=0) for j in (rank, size + 1 - rank))
+    return tuple(np.diff(one, prepend=0.0) for one in at_most)
 
 
 def _chances(n: int, size: int) -> NDArray[np.float64]:

@@ -13,6 +13,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import TYPE_CHECKING
 
 from diskbench.catalog.lookup import DiskLimits
@@ -57,7 +58,11 @@ def expect_on(
 ) -> Expectation | None:
     """Return what a load gets on a path; None if no limit is known. `credit` has one balance per
     gate; default: full."""
-    held = tuple(path.full() if credit is None else credit)
+    return _expect_on(path, load, tuple(path.full() if credit is None else credit))
+
+
+@lru_cache(maxsize=1024)  # cells of a matrix and published figures ask for few different ones
+def _expect_on(path: Path, load: Load, held: tuple[float, ...]) -> Expectation | None:
     costs = {case: path.costs(load, case) for case in _CASES}
     begin = _level(path, load, costs, dict.fromkeys(_CASES, held))
     if begin is None:

@@ -10,7 +10,8 @@ import inspect
 import keyword
 import typing
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from functools import partial
+from copy import copy
+from functools import lru_cache, partial
 from pathlib import Path
 from typing import Any, cast
 
@@ -93,6 +94,13 @@ def command_of(
     end_of_help: str | None = None,
 ) -> Command:
     """The command of a function, of a `kind` of commands, with what stands below its help."""
+    return copy(_command_of(function, kind, end_of_help))
+
+
+@lru_cache  # a process that calls many, like a test's, makes the options of each once
+def _command_of(
+    function: Callable[..., None], kind: type[TyperCommand], end_of_help: str | None
+) -> Command:
     alone = typer.Typer(rich_markup_mode=None, add_completion=False)
     alone.command(cls=kind, epilog=end_of_help)(function)
     return get_command(alone)

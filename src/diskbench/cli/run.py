@@ -10,7 +10,7 @@ shows all that this provider takes.
 import inspect
 import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from functools import partial
+from functools import lru_cache, partial
 from itertools import takewhile
 from pathlib import Path
 from typing import Annotated, Any
@@ -172,14 +172,21 @@ def with_run_options(
     provider."""
     name, names = typed_for("--provider", arguments), plugin_names()
     chosen = None if name is None else plugin(name)
-    own = [*_parameters(chosen, command.__name__), *(options_of(more) if more else ())]
     how_to_see_all = (
         "These are the most common options. For all options of a provider: diskbench run "
         "--provider NAME "
         f"--help, where NAME is {', '.join(names[:-1])} or {names[-1]}."
     )
     shown = how_to_see_all if chosen is None else None
-    return command_of(taking(command, own), RunCommand, shown)
+    return command_of(_with_options(command, chosen, more), RunCommand, shown)
+
+
+@lru_cache  # so that `command_of` meets it again
+def _with_options(
+    command: Callable[..., None], chosen: Plugin | None, more: Callable[..., None] | None
+) -> Callable[..., None]:
+    own = [*_parameters(chosen, command.__name__), *(options_of(more) if more else ())]
+    return taking(command, own)
 
 
 def common_options(*names: str) -> Iterator[inspect.Parameter]:

@@ -58,9 +58,9 @@ def included(text: str, path: Path, *, depth: int = 0) -> str:
             advice="a file may not include itself",
         )
     parts: list[str] = []
-    end = size = 0
+    end, size, folder = 0, 0, path.parent.resolve()
     for match in _INCLUDE.finditer(text):
-        parts += [text[end : match.start()], _included(match[1], path, depth)]
+        parts += [text[end : match.start()], _included(match[1], folder / path.name, depth)]
         end, size = match.end(), size + len(parts[-2]) + len(parts[-1])
         # Each file is small; files that include others many times over are not.
         if size > TEXT_BYTES:
@@ -73,9 +73,8 @@ def included(text: str, path: Path, *, depth: int = 0) -> str:
 
 
 def _included(name: str, path: Path, depth: int) -> str:
-    folder = path.parent.resolve()
-    file = (folder / name).resolve()
-    if not file.is_relative_to(folder):
+    file = (path.parent / name).resolve()
+    if not file.is_relative_to(path.parent):
         raise ProfileError(
             f"{path.name} includes {name!r}, which is outside its directory",
             advice="copy the file beside the job file",

@@ -76,7 +76,8 @@ def _collect(
     )
     single = [log for log in logs if log.layout and not log.layout.averaged]
     windows = read_windows(db, [log for log in logs if log.layout and log.layout.averaged])
-    read_histograms(db, of_first_kind(logs, ["hist"]))
+    if histograms := of_first_kind(logs, ["hist"]):
+        read_histograms(db, histograms)
     zero_ms = 0  # with Unix times when the first window or I/O began
     if any(log.layout and log.layout.epoch for log in logs):
         begins = [int((job_log.times - job_log.widths).min()) for job_log in windows]
@@ -87,7 +88,8 @@ def _collect(
         _read_single(db, single, zero_ms)
     if windows:
         _count_windows(db, windows, totals, zero_ms, skip_latency=bool(single))
-    add_histogram_quantiles(db)
+    if histograms:
+        add_histogram_quantiles(db)
 
 
 def _count_windows(

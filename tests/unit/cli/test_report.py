@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 from tests.books import SHIPPED
 from tests.rigs.coursed import coursed
-from tests.rigs.measured import keep_finished
+from tests.rigs.measured import keep_finished, stores_in
 from tests.rigs.plans import RUN_IDS, make_plan, run_fio
 from tests.rigs.replicates import measured
 from tests.unit.cli.test_results_verdict import place
@@ -26,8 +26,10 @@ from diskbench.report.charts.point import ChartPoint
 from diskbench.report.charts.registry import CHARTS
 from diskbench.report.page.write_report import rendered
 from diskbench.results.step_verdicts import step_verdicts
+from diskbench.store.archive import list_runs
 from diskbench.store.database import open_database
 from diskbench.store.evidence import open_evidence
+from diskbench.store.phases import phases_frame
 from diskbench.store.query import find_runs, runs_by_id
 from diskbench.store.result_tables import warning
 from diskbench.units import format_iops
@@ -56,12 +58,21 @@ def steps(tmp_path_factory):
     return [(step, files | {log.name: log.read_bytes() for log in place.glob("*.log")})]
 
 
+@pytest.fixture(scope="module")
+def finished(tmp_path_factory, steps):
+    """A folder with a trial of two runs."""
+    place = tmp_path_factory.mktemp("finished")
+    with stores_in(place) as stores:
+        keep_finished(*stores, make_plan(), steps)
+    return place
+
+
 @pytest.fixture
-def stores(here, steps, database, evidence):  # noqa: ARG001 - the settings lead to it
+def stores(here, finished):
     """A trial of two runs, and the settings that lead to it."""
-    plan = make_plan()
-    keep_finished(database, evidence, plan, steps)
-    return plan, evidence
+    shutil.copytree(finished, here, dirs_exist_ok=True)
+    with stores_in(here) as (_, evidence):
+        yield make_plan(), evidence
 
 
 def test_a_page_shows_all_runs_of_the_trial_and_the_seconds_of_one(stores, tmp_path, capsys):
@@ -214,21 +225,20 @@ def test_runs_on_a_machine_that_was_there_are_one_sample_for_both(database, tmp_
 
 
 @pytest.fixture(scope="module")
-def course(tmp_path_factory):
-    """A trial of four runs of 90 seconds that fall half-way, to be read only: its phases take long
-    to find, and are kept beside it."""
-    place = tmp_path_factory.mktemp("fallen")
-    database = open_database(f"sqlite:///{place}/rows.db")
+def four(tmp_path_factory):
+    """A folder with a trial of four runs of 90 seconds that fall half-way."""
+    place = tmp_path_factory.mktemp("four")
     series = np.concatenate([np.full(45, 3000.0), np.full(45, 25.0)])
-    coursed(database, open_evidence((place / "evidence").as_uri()), series, again=[series] * 3)
-    database.dispose()
+    with stores_in(place) as (database, evidence):
+        coursed(database, evidence, series, again=[series] * 3)
+        phases_frame(evidence, list_runs(evidence))  # kept for all that read them
     return place
 
 
 @pytest.fixture
-def fallen(here, course, monkeypatch):  # noqa: ARG001 - what is written goes there
-    monkeypatch.setenv("DISKBENCH_DATABASE_URL", f"sqlite:///{course}/rows.db")
-    monkeypatch.setenv("DISKBENCH_EVIDENCE_URL", (course / "evidence").as_uri())
+def fallen(here, four):
+    """The four runs, as the settings name them."""
+    shutil.copytree(four, here, dirs_exist_ok=True)
 
 
 @pytest.mark.usefixtures("fallen")
@@ -271,9 +281,9 @@ def test_an_axis_is_of_one_chart(capsys):
     assert rendered(made, "svg", log=False) != rendered(made, "svg")
 
 
-def test_what_only_the_audit_doubts_stands_on_every_surface(here, course, tmp_path, capsys):
+def test_what_only_the_audit_doubts_stands_on_every_surface(here, four, tmp_path, capsys):
     """Rows of before hold no doubts of the audit; it is read beside them."""
-    shutil.copytree(course, here, dirs_exist_ok=True)
+    shutil.copytree(four, here, dirs_exist_ok=True)
     assert main.main(["results", "import", place(tmp_path / "in", size=8192)]) == 0
     run_id = capsys.readouterr().out.strip()
     database = open_database(os.environ["DISKBENCH_DATABASE_URL"])

@@ -4,9 +4,10 @@ import hashlib
 import json
 import re
 from datetime import UTC, datetime
+from shutil import copytree
 
 import pytest
-from tests.rigs.measured import keep_finished
+from tests.rigs.measured import keep_finished, stores_in
 from tests.rigs.plans import RUN_IDS, make_plan, make_step, run_fio
 from tests.rigs.s3 import s3_bucket
 
@@ -43,25 +44,33 @@ def steps(tmp_path_factory):
     return measured
 
 
+@pytest.fixture(scope="module")
+def finished(tmp_path_factory, steps):
+    """A folder with two finished runs of one trial."""
+    place = tmp_path_factory.mktemp("finished")
+    with stores_in(place) as stores:
+        _fill(*stores, steps)
+    return place
+
+
+def _fill(database, evidence, steps):
+    keep_finished(database, evidence, make_plan(steps=tuple(step for step, _ in steps)), steps)
+
+
 @pytest.fixture(params=["file", "s3"])
-def stores(request, here, database, steps, monkeypatch):
+def stores(request, here, finished, monkeypatch):
     """A database with two finished runs of one trial, and the settings that lead to it."""
     monkeypatch.setenv("COLUMNS", "200")
     if request.param == "file":
-        yield from _filled(database, (here / "evidence").as_uri(), steps, monkeypatch)
+        copytree(finished, here, dirs_exist_ok=True)
+        with stores_in(here) as both:
+            yield both
         return
-    with s3_bucket() as (url, environment):
-        for name, value in environment.items():
+    with s3_bucket() as (url, environment), stores_in(here) as (database, _):
+        for name, value in (environment | {"DISKBENCH_EVIDENCE_URL": url}).items():
             monkeypatch.setenv(name, value)
-        yield from _filled(database, url, steps, monkeypatch)
-
-
-def _filled(database, url, steps, monkeypatch):
-    monkeypatch.setenv("DISKBENCH_EVIDENCE_URL", url)
-    evidence = open_evidence(url)
-    plan = make_plan(steps=tuple(step for step, _ in steps))
-    keep_finished(database, evidence, plan, steps)
-    yield database, evidence
+        _fill(database, evidence := open_evidence(url), request.getfixturevalue("steps"))
+        yield database, evidence
 
 
 @pytest.fixture

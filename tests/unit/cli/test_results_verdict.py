@@ -7,12 +7,12 @@ import os
 import pty
 import random
 import subprocess
-import sys
+from pathlib import Path
 from types import SimpleNamespace
 
 import jsonschema
 import pytest
-from tests.rigs.cli import invoked
+from tests.rigs.cli import Cli, invoked
 from tests.rigs.coursed import coursed
 from tests.rigs.imported_disks import gobonniego_file
 from tests.rigs.replicates import measured
@@ -221,8 +221,9 @@ def on_a_terminal(**environment):
     """What `results show` writes to a terminal of 80 columns, its newlines as in a file."""
     ours, theirs = pty.openpty()
     environ = {**os.environ, "TERM": "xterm-256color", **environment}
-    command = [sys.executable, "-m", "diskbench", "results", "show", "-v"]
-    process = subprocess.Popen(command, stdout=theirs, env=environ, text=True)
+    process = Cli(Path.cwd()).start(
+        "results", "show", "-v", stdout=theirs, stderr=subprocess.PIPE, env=environ
+    )
     os.close(theirs)
     chunks = []
     while True:

@@ -1,6 +1,7 @@
 """One language says which runs a command is about: the same keys, help, docs and errors."""
 
 from pathlib import Path
+from shutil import copy
 from typing import get_args
 
 import pytest
@@ -21,14 +22,22 @@ SELECTION = ("-f", "region=eu-central-1", "--since", "2026-01-01", "--until", "2
 DOCS = Path(__file__).parents[3] / "docs" / "compare.md"
 
 
-@pytest.fixture
-def call(call, here, monkeypatch):
-    """Run a command line on two trials on gp2 and one on gp3; returns exit code, stdout, stderr."""
-    monkeypatch.setenv("COLUMNS", "80")
-    database = open_database(f"sqlite:///{here}/rows.db")
+@pytest.fixture(scope="module")
+def rows(tmp_path_factory):
+    """A database with two trials on gp2 and one on gp3."""
+    place = tmp_path_factory.mktemp("three") / "rows.db"
+    database = open_database(f"sqlite:///{place}")
     measured(database, [3000.0, 3010.0], disk="gp2", labels=(("team", "storage"),))
     measured(database, [9000.0], disk="gp3", campaign=1)
     database.dispose()
+    return place
+
+
+@pytest.fixture
+def call(call, here, rows, monkeypatch):
+    """Run a command line on the trials; returns exit code, stdout, stderr."""
+    monkeypatch.setenv("COLUMNS", "80")
+    copy(rows, here)
     return call
 
 

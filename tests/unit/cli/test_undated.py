@@ -6,9 +6,11 @@ import json
 import os
 import re
 from pathlib import Path
+from shutil import copytree
 
 import polars as pl
 import pytest
+from tests.rigs.cli import a_user
 from tests.rigs.plans import make_step, run_fio
 from tests.rigs.replicates import measured
 
@@ -54,15 +56,24 @@ def call(call, monkeypatch):
     return call
 
 
-@pytest.fixture
-def taken(call, files):
-    """The run of each file, by its name."""
-    found = {}
+@pytest.fixture(scope="module")
+def imported(tmp_path_factory, files):
+    """A folder with the rows and the evidence of each file, and the runs by the files' names."""
+    user, found = a_user(tmp_path_factory.mktemp("imported")), {}
+    stores = {"DATABASE_URL": f"sqlite:///{user.home}/rows.db", "EVIDENCE_URL": "evidence"}
+    user.extra_env |= {f"DISKBENCH_{name}": place for name, place in stores.items()}
     for name in (*UNDATED, *DATED):
-        code, out, err = call("results", "import", str(files / name))
-        assert code == 0, err
-        assert ("no date in the file" in err) == (name in UNDATED)
-        found[name] = out.split()[-1]
+        ended = user.called("results", "import", str(files / name))
+        assert ("no date in the file" in ended.stderr) == (name in UNDATED)
+        found[name] = ended.stdout.split()[-1]
+    return user.home, found
+
+
+@pytest.fixture
+def taken(here, imported):
+    """The run of each file, by its name."""
+    home, found = imported
+    copytree(home, here, dirs_exist_ok=True)
     return found
 
 

@@ -1,6 +1,5 @@
 """The files of a step over a connection that breaks again and again: each byte is sent once."""
 
-import random
 import re
 import shutil
 import subprocess
@@ -8,6 +7,7 @@ import sys
 import tracemalloc
 from pathlib import Path
 
+import numpy as np
 import pytest
 from tests.rigs.fake_host import FakeHost, Fault
 
@@ -49,10 +49,10 @@ class Counted(FakeHost):
 def ended_unit(folder, *, lines):
     """A unit with a log of `lines` I/Os, as fio writes them."""
     folder.mkdir()
-    chance = random.Random(1)
+    latencies = np.random.default_rng(1).lognormal(12, 0.5, lines).astype(int).tolist()
     rows = (
-        f"{number // 30}, {int(chance.lognormvariate(12, 0.5))}, {number % 2}, 4096, 0\n"
-        for number in range(lines)
+        f"{number // 30}, {latency}, {number % 2}, 4096, 0\n"
+        for number, latency in enumerate(latencies)
     )
     (folder / "fio_lat.1.log").write_text("".join(rows))
     (folder / "fio.json").write_text("{}\n" * 50)

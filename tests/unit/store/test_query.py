@@ -1,13 +1,14 @@
 """Which runs, rows and steps are found; and a database that is made again of the evidence."""
 
 import re
+from shutil import copytree
 
 import pytest
 import sqlalchemy as sa
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from tests.rigs.database import dump
-from tests.rigs.measured import begin_run, measure, recorded
+from tests.rigs.measured import begin_run, measure, recorded, stores_in
 from tests.rigs.plans import make_plan, save_plan
 from tests.rigs.runs import a_result, a_row
 
@@ -266,18 +267,27 @@ def test_unfinished_runs_stay_and_leavings_are_no_rows(database, evidence, plan,
     assert [(e.step, e.has_rows) for e in manifest.steps] == [("write", True), ("read", False)]
 
 
+@pytest.fixture(scope="module")
+def two_done(tmp_path_factory, fio_files):
+    """A folder with two finished runs."""
+    place = tmp_path_factory.mktemp("two")
+    with stores_in(place) as stores:
+        record(*stores, make_plan(), (2, 2), ("done", "done"), fio_files)
+    return place
+
+
 @pytest.mark.parametrize("name", ["fio.json", "step.json", "plan.json", "manifest.json"])
-def test_damaged_evidence_is_named_and_others_rebuilt(database, plan, fio_files, tmp_path, name):
-    store = open_evidence((tmp_path / "evidence").as_uri())
-    record(database, store, plan, (2, 2), ("done", "done"), fio_files)
+def test_damaged_evidence_is_named_and_others_rebuilt(two_done, plan, tmp_path, name):
+    copytree(two_done, tmp_path, dirs_exist_ok=True)
     folder = tmp_path / "evidence" / "runs" / plan.run_ids[0]
     [path, *_] = sorted([*folder.rglob(name), *folder.rglob(f"{name}.zst")])
     path.write_bytes(path.read_bytes()[:-7] + b"garbage")
-    before = dump(database)
-    done = rebuild(database, store)
+    with stores_in(tmp_path) as (database, store):
+        before = dump(database)
+        done = rebuild(database, store)
+        assert dump(database) == before
     assert done.runs == plan.run_ids[1:]
     [(run_id, error)] = done.failed
     assert run_id == plan.run_ids[0]
     assert isinstance(error, EvidenceDamaged)
     assert name in str(error)
-    assert dump(database) == before

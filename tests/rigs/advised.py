@@ -12,7 +12,7 @@ from typer.exceptions import TyperException
 
 import diskbench
 from diskbench.cli.lazy import COMMANDS, is_group, load
-from diskbench.cli.run import typed_for
+from diskbench.cli.run_command import typed_for
 from diskbench.plugin import plugin_names
 
 SOURCE = Path(diskbench.__file__).parent

@@ -17,7 +17,7 @@ from typer._click import Command
 from diskbench.cli.compare import ALL_METRICS, METRICS, MoreFigures, print_comparison
 from diskbench.cli.lazy import command_of, options_of, taking
 from diskbench.cli.main import main
-from diskbench.cli.run import Request, asked_for, common_options
+from diskbench.cli.run_command import Request, asked_for, common_options
 from diskbench.cli.stores import database
 from diskbench.cli.terminal import TableOrJson, argument, option
 from diskbench.engine.processes import new_id

@@ -11,7 +11,7 @@ from typer._click import Command
 
 from diskbench.cli import completion
 from diskbench.cli.lazy import command_of
-from diskbench.cli.run import Request, asked_for, with_run_options
+from diskbench.cli.run_command import Request, asked_for, with_run_options
 from diskbench.cli.scopes import Where, check_asked, scope_of, scoped
 from diskbench.cli.stores import DatabaseUrl, EvidenceUrl
 from diskbench.cli.terminal import TableOrJson, option, print_json, terminal_width

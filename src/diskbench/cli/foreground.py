@@ -12,7 +12,7 @@ from typing import NoReturn
 import typer
 
 from diskbench.cli.messages import print_error, report
-from diskbench.cli.run import Request
+from diskbench.cli.run_command import Request
 from diskbench.cli.run_results import show_results
 from diskbench.cli.selecting import print_id
 from diskbench.engine.durable.process import execute

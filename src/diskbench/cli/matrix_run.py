@@ -13,7 +13,7 @@ from diskbench.cli.lazy import gathering
 from diskbench.cli.matrix import AssumePrice, Seed, with_defaults, with_money
 from diskbench.cli.matrix_display import print_matrix_status, show_table_while
 from diskbench.cli.matrix_foreground import begun, foreground, matrix_detached
-from diskbench.cli.run import check_judges, parameter_of
+from diskbench.cli.run_command import check_judges, parameter_of
 from diskbench.cli.selecting import begun_matrices, print_id
 from diskbench.cli.sessions import opened
 from diskbench.cli.stores import DatabaseUrl, EvidenceUrl

@@ -6,7 +6,7 @@ from typing import Any
 import typer
 
 from diskbench.cli.messages import print_error
-from diskbench.cli.run import Request, asked_for, with_run_options
+from diskbench.cli.run_command import Request, asked_for, with_run_options
 from diskbench.cli.terminal import print_json
 from diskbench.engine.trial.planning import Prepared, preview
 from diskbench.model.outcome import problem_of

@@ -8,7 +8,7 @@ import typer
 from diskbench.cli.foreground import drive, worst
 from diskbench.cli.matrix_foreground import foreground
 from diskbench.cli.messages import report
-from diskbench.cli.run import Request
+from diskbench.cli.run_command import Request
 from diskbench.cli.selecting import ids
 from diskbench.cli.sessions import opened, print_swept, sweep_code
 from diskbench.cli.stores import DatabaseUrl, EvidenceUrl

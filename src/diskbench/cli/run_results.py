@@ -7,7 +7,7 @@ from pathlib import Path
 from rich.text import Text
 
 from diskbench.cli.messages import print_error, print_problem
-from diskbench.cli.run import Request
+from diskbench.cli.run_command import Request
 from diskbench.engine.matrix.cells import TrialEnding
 from diskbench.engine.session import Session
 from diskbench.engine.trial.steps import judge_trial

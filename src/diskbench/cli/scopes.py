@@ -5,7 +5,7 @@ from collections.abc import Collection, Iterator, Mapping
 from typing import Annotated, Any
 
 from diskbench.cli.lazy import gathering, options_of
-from diskbench.cli.run import parameter_of
+from diskbench.cli.run_command import parameter_of
 from diskbench.cli.terminal import option
 from diskbench.errors import InvalidValue
 from diskbench.model.options import Option, all_options, owners

@@ -12,7 +12,7 @@ from typing import NoReturn
 import typer
 
 from diskbench.cli.matrix_foreground import begun, foreground, matrix_detached
-from diskbench.cli.run import Request, check_judges
+from diskbench.cli.run_command import Request, check_judges
 from diskbench.cli.terminal import Output, print_json
 from diskbench.engine.matrix.campaign import check_outlook
 from diskbench.engine.matrix.matrix_file import MatrixFile, outlook_of, seed_of

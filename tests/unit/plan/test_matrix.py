@@ -11,7 +11,7 @@ from tests.rigs.searching import examples
 from tests.unit.plan.planned import a_matrix
 
 from diskbench.cli import main
-from diskbench.cli.run import asked_for
+from diskbench.cli.run_command import asked_for
 from diskbench.errors import InvalidValue
 from diskbench.model.matrix import Matrix
 from diskbench.model.spec import Cell

@@ -1,12 +1,14 @@
-"""Parse and format sizes, rates and times for people.
+"""Parse and format sizes, rates, times and pairs for people.
 
 GiB is 2^30 bytes, MB/s is 10^6 bytes per second, IOPS are operations per second; latency is
 stored in nanoseconds and shown in µs, ms or s.
 """
 
 import re
+from collections.abc import Sequence
 
 from diskbench.errors import InvalidValue
+from diskbench.limits import VALUE_CHARS
 
 KIB = 2**10
 MIB = 2**20
@@ -17,6 +19,8 @@ _SIZE = re.compile(r"^(\d+(?:\.\d+)?)\s*([kmgtp]?)(i?)(b?)$", re.IGNORECASE)
 _DURATION = re.compile(r"^(\d+(?:\.\d+)?)\s*(s|m|h|d)?$")
 _SECONDS = {"s": 1, "m": 60, "h": 3600, "d": 86400}
 _POWER = {"": 0, "k": 1, "m": 2, "g": 3, "t": 4, "p": 5}
+_FIELDS = {"--set": "parameters", "--label": "labels", "--tag": "tags"}
+"""Flags that set one pair of a mapping field."""
 
 
 def parse_size_bytes(text: str) -> int:
@@ -54,6 +58,32 @@ def parse_share(flag: str, text: str, *, least: float = 0) -> float:
     if not least <= share < 1:
         raise InvalidValue(f"{flag} {text!r} is not a share", advice="write it like 5%")
     return share
+
+
+def key_values(flag: str, pairs: Sequence[str]) -> tuple[tuple[str, str], ...]:
+    """Parse `k=v` texts into sorted pairs. Raises InvalidValue for a missing or repeated key, and
+    for a pair that is too long to be printed."""
+    values: dict[str, str] = {}
+    for pair in pairs:
+        if len(pair) > VALUE_CHARS:
+            raise InvalidValue(
+                f"{flag} {pair[:40]}… has {len(pair):,} characters",
+                advice=f"at most {VALUE_CHARS:,} are kept and printed with a run",
+                field=field_of(flag),
+            )
+        key, sep, value = pair.partition("=")
+        is_pair = sep and key.strip()
+        if not is_pair or key.strip() in values:
+            is_twice = f"{flag} {key.strip()} is given twice"
+            wrong = is_twice if is_pair else f"{flag} {pair!r} is not of the form key=value"
+            raise InvalidValue(wrong, field=field_of(flag))
+        values[key.strip()] = value.strip()
+    return tuple(sorted(values.items()))
+
+
+def field_of(flag: str) -> str:
+    """Return the field of a cell that a flag of `run` sets: `vm_iops` for `--vm-iops`."""
+    return _FIELDS.get(flag, flag[2:].replace("-", "_"))
 
 
 def counted(count: int, noun: str) -> str:

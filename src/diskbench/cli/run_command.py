@@ -38,10 +38,11 @@ from diskbench.model.options import (
 )
 from diskbench.model.spec import Cell
 from diskbench.plan.cells import cells
-from diskbench.plan.rent_options import foreign_option, key_values, rent_spec
+from diskbench.plan.rent_options import foreign_option, rent_spec
 from diskbench.plugin import Plugin
 from diskbench.plugins import plugin, plugin_names
 from diskbench.settings import load_settings
+from diskbench.units import key_values
 
 COMPLETIONS = {
     "provider": completion.providers,

@@ -91,6 +91,11 @@ def counted(count: int, noun: str) -> str:
     return f"{count:,} {noun}" if count == 1 else f"{count:,} {noun}s"
 
 
+def times(count: int) -> str:
+    """`once`, `twice`, `3 times`."""
+    return {1: "once", 2: "twice"}.get(count, f"{count:,} times")
+
+
 def format_bytes(count: float) -> str:
     """`count` bytes with a binary unit: `20 GiB`, `1.5 MiB`, `512 B`."""
     value = float(count)

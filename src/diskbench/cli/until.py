@@ -27,8 +27,8 @@ from diskbench.plan.matrix import expand
 from diskbench.plan.outlook import MatrixOutlook
 from diskbench.plugins import plugin
 from diskbench.report.terminal.compare_text import replicate_lines
+from diskbench.report.terminal.layout import wrapped
 from diskbench.report.terminal.matrix_text import render_outlook
-from diskbench.report.terminal.screen import wrapped
 from diskbench.report.terminal.status_text import until_words
 from diskbench.results.exported_rows import rows_as_csv
 from diskbench.results.refreshed_catalogue import open_books

@@ -9,7 +9,7 @@ from diskbench.model.ids import short
 from diskbench.model.result import FINAL_STATES
 from diskbench.model.run import Headline, ListedTrial, Run
 from diskbench.report.assemble.words import NO_DATE, NONE, cut, local_time, rate_words
-from diskbench.report.terminal.screen import aligned
+from diskbench.report.terminal.layout import aligned
 from diskbench.units import format_mb_per_s
 from diskbench.visible import shortened
 

@@ -19,7 +19,7 @@ from diskbench.model.spec import Plan
 from diskbench.plan.cost import cost_of_plan
 from diskbench.report.assemble.subject import disks_words, machine, target
 from diskbench.report.assemble.words import cut, price_lines
-from diskbench.report.terminal.screen import wrapped
+from diskbench.report.terminal.layout import wrapped
 from diskbench.units import (
     counted,
     format_bytes,

@@ -26,7 +26,8 @@ from diskbench.report.assemble.report_view import rows_of_views
 from diskbench.report.assemble.subject import AUDIT_FAILED, SHARED, Subject
 from diskbench.report.assemble.view import View
 from diskbench.report.assemble.words import NONE
-from diskbench.report.terminal.screen import print_trimmed, sparkline, wrapped
+from diskbench.report.terminal.layout import sparkline, wrapped
+from diskbench.report.terminal.screen import print_trimmed
 from diskbench.report.terminal.verdict_text import WIDTH, verdict_lines
 from diskbench.units import counted
 

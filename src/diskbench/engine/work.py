@@ -10,9 +10,9 @@ import sqlalchemy as sa
 from diskbench.engine.matrix.campaign import check_resumable, check_running, runs_now
 from diskbench.engine.processes import living
 from diskbench.engine.session import Session
-from diskbench.engine.trial.lease import check_lasts, extend
+from diskbench.engine.trial.lease import prolong
 from diskbench.engine.trial.release import where
-from diskbench.errors import DiskbenchError, InvalidValue, StoreUnavailable, UnknownName
+from diskbench.errors import InvalidValue, UnknownName
 from diskbench.model.campaign import CampaignState, CellRow
 from diskbench.model.ids import Known, beginning, last_number, meant, short
 from diskbench.model.spec import Plan
@@ -29,7 +29,7 @@ from diskbench.store.campaigns import (
 )
 from diskbench.store.executors import list_executors
 from diskbench.store.query import ids_that_begin, newest_matrix_named
-from diskbench.store.rows import find_plan, load_plan, unfinished_runs
+from diskbench.store.rows import load_plan, unfinished_runs
 
 _UNFINISHED: frozenset[CampaignState] = frozenset({"running", "cancelling"})
 _KIND = "unfinished run or matrix"
@@ -170,25 +170,6 @@ def claim(session: Session, plan: Plan) -> bool:
     if won := claim_cell(database, trial_id, owner=session.executor_id, previous=cell.owner):
         prolong(session, trial_id)
     return won
-
-
-def prolong(session: Session, trial_id: str) -> None:
-    """Extend the lease of a trial that this process has just claimed, where the trial has begun.
-    Raises InvalidValue for work that would outlast a machine whose lease cannot be extended; the
-    trial is then left unchanged."""
-    plan = find_plan(session.database, trial_id)
-    if plan is None or not unfinished_runs(session.database, trial_id):
-        return
-    try:
-        moved, failed = extend(session, plan), None
-    except StoreUnavailable:
-        raise
-    except DiskbenchError as error:  # the end in its row holds at least that long everywhere
-        moved, failed = False, error
-    if not moved:
-        check_lasts(session, plan, failed)
-    if failed is not None:
-        log.warning("the lease of %s could not be extended: %s", trial_id, failed.message)
 
 
 def cancel(database: sa.Engine, names: Sequence[str]) -> tuple[list[str], list[CampaignRow]]:

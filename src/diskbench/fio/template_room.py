@@ -11,9 +11,6 @@ import json
 import sys
 from typing import Any
 
-from jinja2 import StrictUndefined, TemplateSyntaxError, UndefinedError
-from jinja2.sandbox import ImmutableSandboxedEnvironment
-
 _FILE = "<template>"
 _LONGEST = 500
 """Most characters of a message: it may name a key that the template made."""
@@ -22,6 +19,9 @@ _LONGEST = 500
 def expand(text: str, values: dict[str, Any]) -> dict[str, Any]:
     """`{"text": …}`, or `{"kind": …, "message": …, "line": …}` where the template is wrong. Lines
     count from 1."""
+    from jinja2 import StrictUndefined, TemplateSyntaxError, UndefinedError
+    from jinja2.sandbox import ImmutableSandboxedEnvironment
+
     # Output is a fio job file: there is no HTML to escape.
     room = ImmutableSandboxedEnvironment(
         undefined=StrictUndefined,

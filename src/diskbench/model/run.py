@@ -12,6 +12,9 @@ from diskbench.model.result import FINAL_STATES, RunState, ShownState
 from diskbench.model.verdict import Trust
 
 Mark = Literal["emulated", "unverified", "imported"]
+IMPORT = "import/"
+"""What the provider of an imported run begins with; the tool's name follows."""
+GOBONNIEGO_FILE = f"{IMPORT}gobonniego"
 
 
 @dataclass(frozen=True, slots=True)

@@ -37,14 +37,13 @@ from diskbench.model.base import Frozen
 from diskbench.model.doubts import OTHER_DISK, Reason, doubt_of
 from diskbench.model.expectation import Load
 from diskbench.model.processor import MachineUse
-from diskbench.model.run import Run
+from diskbench.model.run import GOBONNIEGO_FILE, Run
 from diskbench.model.spec import Plan
 from diskbench.model.verdict import Limiter, LimiterName, Verdict
 from diskbench.plan.identify import Level, identify
 from diskbench.plan.limit_path import CACHES, hint_of, limit_paths_of, named_disk
 from diskbench.units import GIB, KIB, MIB
 
-GOBONNIEGO_FILE = "import/gobonniego"
 """The provider of runs that were imported from a GoBonnieGo file."""
 
 FACTOR = 2.0

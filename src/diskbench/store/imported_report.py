@@ -2,9 +2,7 @@
 numbers, the job file beside it, and the steps of a report of fio."""
 
 from diskbench.errors import EvidenceDamaged
-from diskbench.fio.reported import FioOutput
-from diskbench.importers.fio_report import FIO_REPORTS, report_steps
-from diskbench.importers.fio_told import NO_JOB_FILE, JobFile
+from diskbench.fio.reported import FIO_REPORTS, NO_JOB_FILE, FioOutput, JobFile
 from diskbench.limits import PARSED_BYTES
 from diskbench.model.spec import Step
 from diskbench.ports import EvidenceStore
@@ -36,5 +34,7 @@ def imported_parts(evidence: EvidenceStore, run_id: str) -> tuple[tuple[Step, Fi
     record = manifest.imported if manifest else None
     if not record or record.kind not in FIO_REPORTS:
         return ()
+    from diskbench.importers.fio_report import report_steps  # every form of fio, for imports alone
+
     data, beside = original(evidence, run_id, record)
     return report_steps(record.kind, data, record.index, where=record.name, beside=beside)

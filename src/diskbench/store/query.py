@@ -23,8 +23,7 @@ from diskbench.units import counted
 AT_ONCE = 500
 """Databases take some thousand parameters in one statement, not any number."""
 _FIRST_LOOK = 200
-_LOOK_GROWS = 4
-"""Runs are looked through for trials so many at first, and this many times as many each time."""
+"""Runs are looked through for trials so many at first, and twice as many each time."""
 _RUN, _ROW = schema.run.c, schema.measurement.c
 RUN_COLUMNS = tuple(_RUN[name] for name in RUN_FIELDS)
 """What a Run is made of, in its order."""
@@ -175,7 +174,7 @@ def trials_in_order(
                 yield trial_id, run_id
         if len(rows) < look:
             return
-        read, look = read + look, look * _LOOK_GROWS
+        read, look = read + look, look * 2
 
 
 def id_fits(column: sa.ColumnElement[str], typed: str) -> sa.ColumnElement[bool]:

@@ -15,6 +15,10 @@ MIB = 2**20
 GIB = 2**30
 NS_PER_S = 1_000_000_000
 
+SHOWN_AS_BYTES = 64 * KIB
+"""From this block size on, rates are shown in MB/s, in tables and sentences alike."""
+_NEARLY = 0.99
+"""Rounded figures, and a file's last block, make the mean block a little smaller; our choice."""
 _SIZE = re.compile(r"^(\d+(?:\.\d+)?)\s*([kmgtp]?)(i?)(b?)$", re.IGNORECASE)
 _DURATION = re.compile(r"^(\d+(?:\.\d+)?)\s*(s|m|h|d)?$")
 _SECONDS = {"s": 1, "m": 60, "h": 3600, "d": 86400}
@@ -104,6 +108,11 @@ def format_bytes(count: float) -> str:
             return f"{value:.0f} {unit}" if value == int(value) else f"{value:.1f} {unit}"
         value /= 1024
     raise AssertionError("unreachable: TiB takes all")
+
+
+def in_large_blocks(iops: float | None, bytes_per_s: float | None) -> bool:
+    """Whether the mean block of a rate is large; False where a figure is unknown or 0."""
+    return bool(iops and bytes_per_s and bytes_per_s / iops >= SHOWN_AS_BYTES * _NEARLY)
 
 
 def format_mb_per_s(bytes_per_s: float) -> str:

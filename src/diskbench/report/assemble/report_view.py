@@ -6,13 +6,12 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
-from diskbench.analysis.setting import in_large_blocks
 from diskbench.report.assemble.lines import DIRECTION_ORDER
 from diskbench.report.assemble.result_rows import ResultRow, result_rows, shown_columns
 from diskbench.report.assemble.view import View
 from diskbench.report.assemble.words import NO_INTERVAL
 from diskbench.report.charts.figure import ChartFigure
-from diskbench.units import counted
+from diskbench.units import counted, in_large_blocks
 
 _ALIKE = 1.2
 """Levels less than 20 % apart count as one, as everywhere else (MR-4's least cliff)."""

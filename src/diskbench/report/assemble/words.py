@@ -8,7 +8,6 @@ from typing import Literal
 
 from rich.cells import cell_len, set_cell_size
 
-from diskbench.analysis.setting import in_large_blocks
 from diskbench.model.comparison import Difference
 from diskbench.model.expectation import DiskPrice
 from diskbench.units import (
@@ -17,6 +16,7 @@ from diskbench.units import (
     format_latency_ns,
     format_mb_per_s,
     format_usd,
+    in_large_blocks,
 )
 
 NONE = "–"

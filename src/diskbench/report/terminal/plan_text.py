@@ -7,7 +7,6 @@ from collections.abc import Iterable, Iterator, Sequence
 from itertools import groupby
 from typing import TextIO
 
-from diskbench.analysis.setting import SHOWN_AS_BYTES
 from diskbench.model.expectation import (
     LIMIT_WORDS,
     BeyondCredit,
@@ -21,6 +20,7 @@ from diskbench.report.assemble.subject import disks_words, machine, target
 from diskbench.report.assemble.words import cut, price_lines
 from diskbench.report.terminal.layout import wrapped
 from diskbench.units import (
+    SHOWN_AS_BYTES,
     counted,
     format_bytes,
     format_duration_s,

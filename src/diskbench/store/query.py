@@ -156,9 +156,7 @@ def trial_counted(database: Engine, text: str) -> str | None:
 
 
 def trials_in_order(
-    database: Engine,
-    filters: Sequence[Filter] = (),
-    order: Sequence[sa.ColumnElement[Any]] = (),
+    database: Engine, filters: Sequence[Filter] = (), order: Sequence[sa.ColumnElement[Any]] = ()
 ) -> Iterator[tuple[str, str]]:
     """The trials with runs that meet all `filters`, in that `order` (default: the last measured
     first and those without a date last), each with the first of these runs; read as far as they are

@@ -3,9 +3,7 @@ at a time, for what is held in memory; and those of a kind together."""
 
 from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from functools import cached_property
-from threading import RLock
-from typing import Any, TypeVar
+from typing import TypeVar
 
 AT_ONCE = 8
 """Leases or regions at a time, our choice: a machine takes half a minute to end, and clouds
@@ -14,19 +12,6 @@ throttle."""
 One = TypeVar("One")
 Answer = TypeVar("Answer")
 Name = TypeVar("Name", bound=Hashable)
-
-
-class shared_property(cached_property[Answer]):  # noqa: N801 - named as what it is used like
-    """A cached property that is computed once, whichever thread asks first: since Python 3.12
-    cached_property may compute one twice."""
-
-    def __init__(self, compute: Callable[[Any], Answer]) -> None:
-        super().__init__(compute)
-        self._computing = RLock()
-
-    def __get__(self, instance: Any, owner: type[Any] | None = None) -> Any:  # noqa: ANN401
-        with self._computing:
-            return super().__get__(instance, owner)
 
 
 def all_of(

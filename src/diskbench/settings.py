@@ -22,8 +22,8 @@ from diskbench.files import read_text
 from diskbench.limits import SETTINGS_BYTES
 from diskbench.model.base import Frozen
 from diskbench.model.value_fault import value_fault
-from diskbench.plan.rent_options import key_values
 from diskbench.store.urls import database_url, evidence_url, printable
+from diskbench.units import key_values
 from diskbench.visible import one_line
 
 

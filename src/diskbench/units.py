@@ -1,22 +1,30 @@
-"""Parse and format sizes, rates and times for people.
+"""Parse and format sizes, rates, times and pairs for people.
 
 GiB is 2^30 bytes, MB/s is 10^6 bytes per second, IOPS are operations per second; latency is
 stored in nanoseconds and shown in µs, ms or s.
 """
 
 import re
+from collections.abc import Sequence
 
 from diskbench.errors import InvalidValue
+from diskbench.limits import VALUE_CHARS
 
 KIB = 2**10
 MIB = 2**20
 GIB = 2**30
 NS_PER_S = 1_000_000_000
 
+SHOWN_AS_BYTES = 64 * KIB
+"""From this block size on, rates are shown in MB/s, in tables and sentences alike."""
+_NEARLY = 0.99
+"""Rounded figures, and a file's last block, make the mean block a little smaller; our choice."""
 _SIZE = re.compile(r"^(\d+(?:\.\d+)?)\s*([kmgtp]?)(i?)(b?)$", re.IGNORECASE)
 _DURATION = re.compile(r"^(\d+(?:\.\d+)?)\s*(s|m|h|d)?$")
 _SECONDS = {"s": 1, "m": 60, "h": 3600, "d": 86400}
 _POWER = {"": 0, "k": 1, "m": 2, "g": 3, "t": 4, "p": 5}
+_FIELDS = {"--set": "parameters", "--label": "labels", "--tag": "tags"}
+"""Flags that set one pair of a mapping field."""
 
 
 def parse_size_bytes(text: str) -> int:
@@ -56,9 +64,40 @@ def parse_share(flag: str, text: str, *, least: float = 0) -> float:
     return share
 
 
+def key_values(flag: str, pairs: Sequence[str]) -> tuple[tuple[str, str], ...]:
+    """Parse `k=v` texts into sorted pairs. Raises InvalidValue for a missing or repeated key, and
+    for a pair that is too long to be printed."""
+    values: dict[str, str] = {}
+    for pair in pairs:
+        if len(pair) > VALUE_CHARS:
+            raise InvalidValue(
+                f"{flag} {pair[:40]}… has {len(pair):,} characters",
+                advice=f"at most {VALUE_CHARS:,} are kept and printed with a run",
+                field=field_of(flag),
+            )
+        key, sep, value = pair.partition("=")
+        is_pair = sep and key.strip()
+        if not is_pair or key.strip() in values:
+            is_twice = f"{flag} {key.strip()} is given twice"
+            wrong = is_twice if is_pair else f"{flag} {pair!r} is not of the form key=value"
+            raise InvalidValue(wrong, field=field_of(flag))
+        values[key.strip()] = value.strip()
+    return tuple(sorted(values.items()))
+
+
+def field_of(flag: str) -> str:
+    """Return the field of a cell that a flag of `run` sets: `vm_iops` for `--vm-iops`."""
+    return _FIELDS.get(flag, flag[2:].replace("-", "_"))
+
+
 def counted(count: int, noun: str) -> str:
     """`1 run`, `3,000 runs`."""
     return f"{count:,} {noun}" if count == 1 else f"{count:,} {noun}s"
+
+
+def times(count: int) -> str:
+    """`once`, `twice`, `3 times`."""
+    return {1: "once", 2: "twice"}.get(count, f"{count:,} times")
 
 
 def format_bytes(count: float) -> str:
@@ -69,6 +108,11 @@ def format_bytes(count: float) -> str:
             return f"{value:.0f} {unit}" if value == int(value) else f"{value:.1f} {unit}"
         value /= 1024
     raise AssertionError("unreachable: TiB takes all")
+
+
+def in_large_blocks(iops: float | None, bytes_per_s: float | None) -> bool:
+    """Whether the mean block of a rate is large; False where a figure is unknown or 0."""
+    return bool(iops and bytes_per_s and bytes_per_s / iops >= SHOWN_AS_BYTES * _NEARLY)
 
 
 def format_mb_per_s(bytes_per_s: float) -> str:

@@ -36,7 +36,8 @@ CHAINS = {
         "after store.rows:save_plans 1",
     ),
     "from the machine to the rows": (
-        *(f"after {ACQUIRE}", "before engine.work:prolong 1", "after store.rows:replace_draft 1"),
+        *(f"after {ACQUIRE}", "before engine.trial.lease:prolong 1"),
+        "after store.rows:replace_draft 1",
         *("before engine.durable.process:move_here 1", "after engine.durable.process:move_here 1"),
         *("after hosts.jobs:start_and_watch 1", "after store.archive:write_step_evidence 1"),
     ),

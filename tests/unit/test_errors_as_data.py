@@ -17,7 +17,7 @@ from diskbench.errors import DiskbenchError
 from diskbench.model.campaign import CellRow, error_columns
 from diskbench.model.outcome import Outcome, problem_of
 from diskbench.plan.matrix_form import cell_model
-from diskbench.plan.rent_options import field_of
+from diskbench.units import field_of
 
 ROOT = Path(diskbench.__file__).parent
 _SAID = "said"

@@ -3,18 +3,10 @@ docs/METHOD.md, "Verdict"). Averages and ranges are no caps."""
 
 from collections.abc import Iterable
 
-from diskbench.analysis.setting import (
-    SHOWN_AS_BYTES,
-    Setting,
-    Stretch,
-    device_rate,
-    is_flat,
-    rate,
-    shown_rate,
-)
+from diskbench.analysis.setting import Setting, Stretch, device_rate, is_flat, rate, shown_rate
 from diskbench.model.expectation import LIMIT_WORDS, Bound, ExpectedLevel
 from diskbench.model.verdict import Limiter
-from diskbench.units import format_iops, format_mb_per_s
+from diskbench.units import SHOWN_AS_BYTES, format_iops, format_mb_per_s
 
 NEAR = 0.10
 """A measured rate within this fraction of a cap is at the cap (MR-12)."""

@@ -10,7 +10,6 @@ from dataclasses import replace
 from diskbench.analysis.caches import beyond_medium, cached_below, page_cache
 from diskbench.analysis.caps import NEAR, cap, credit, fell, is_writing
 from diskbench.analysis.setting import (
-    SHOWN_AS_BYTES,
     Setting,
     Sibling,
     Stretch,
@@ -24,7 +23,13 @@ from diskbench.model.expectation import LIMIT_WORDS, NOT_CAPS, ExpectedLevel, Lo
 from diskbench.model.phase import MOST_STALLED
 from diskbench.model.processor import Worker, busy_with, percent
 from diskbench.model.verdict import Limiter, LimiterName
-from diskbench.units import NS_PER_S, format_iops, format_latency_ns, format_mb_per_s
+from diskbench.units import (
+    NS_PER_S,
+    SHOWN_AS_BYTES,
+    format_iops,
+    format_latency_ns,
+    format_mb_per_s,
+)
 
 HELD = 0.99
 """The fraction of the offered rate that counts as reached (MR-11); lower if so few I/Os arrive that

@@ -8,12 +8,8 @@ from diskbench.model.expectation import ExpectedLevel, LimitName, Load
 from diskbench.model.metrics import Exceeded
 from diskbench.model.phase import PhaseKind
 from diskbench.model.processor import MachineUse
-from diskbench.units import KIB, format_iops, format_mb_per_s
+from diskbench.units import SHOWN_AS_BYTES, format_iops, format_mb_per_s
 
-SHOWN_AS_BYTES = 64 * KIB
-"""From this block size on, rates are shown in MB/s, in tables and sentences alike."""
-_NEARLY = 0.99
-"""Rounded figures, and a file's last block, make the mean block a little smaller; our choice."""
 DIRTY_SHARE = 0.2
 """Of the memory: what writers may leave unwritten before they are made to wait (vm.dirty_ratio, 20
 by default; Documentation/admin-guide/sysctl/vm.rst). It is a share of the memory that is free or
@@ -108,11 +104,6 @@ class Setting:
     is_like_bucket: bool = False
     exceeded: Exceeded | None = None
     siblings: tuple[Sibling, ...] = ()
-
-
-def in_large_blocks(iops: float | None, bytes_per_s: float | None) -> bool:
-    """Whether the mean block of a rate is large; False where a figure is unknown or 0."""
-    return bool(iops and bytes_per_s and bytes_per_s / iops >= SHOWN_AS_BYTES * _NEARLY)
 
 
 def rate(stretch: Stretch, setting: Setting) -> float | None:

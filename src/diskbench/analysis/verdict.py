@@ -11,15 +11,7 @@ from diskbench.analysis.caps import saved_tokens
 from diskbench.analysis.changes import LEAST_CHANGE
 from diskbench.analysis.counters import by_counters
 from diskbench.analysis.limiter import limiter
-from diskbench.analysis.setting import (
-    ABOVE,
-    Setting,
-    Stretch,
-    in_large_blocks,
-    is_above,
-    rate,
-    shown_rate,
-)
+from diskbench.analysis.setting import ABOVE, Setting, Stretch, is_above, rate, shown_rate
 from diskbench.analysis.stalls import STALLED as STALLED_AT
 from diskbench.analysis.stretches import Measured, StepPromise, stretches_of
 from diskbench.analysis.time_share import share_of_seconds
@@ -29,7 +21,7 @@ from diskbench.model.base import sharing_names
 from diskbench.model.phase import MOST_STALLED, TwoModes
 from diskbench.model.result import Warning  # noqa: A004 - the field's word
 from diskbench.model.verdict import Judged, Kept, LimiterName, Promised, Verdict, trust_words
-from diskbench.units import format_duration_s, format_iops, format_mb_per_s
+from diskbench.units import format_duration_s, format_iops, format_mb_per_s, in_large_blocks
 
 BY_OWNER = "--promise"
 _BELOW = 0.9

@@ -29,7 +29,7 @@ from diskbench.plan.demand import DAY_S, Demand, constant, recorded
 from diskbench.report.charts.advice import advice_chart, advice_points
 from diskbench.report.page.write_report import format_of, write_chart
 from diskbench.report.terminal.advise_text import advice_lines, row_lines
-from diskbench.report.terminal.screen import hanging
+from diskbench.report.terminal.layout import hanging
 from diskbench.results.measured_disks import measured_disks
 from diskbench.results.refreshed_catalogue import open_books
 

@@ -10,7 +10,7 @@ from diskbench.cli.terminal import TableOrJson, option
 from diskbench.hosts.device import list_devices
 from diskbench.hosts.disks import DeviceState
 from diskbench.hosts.ssh import host_at
-from diskbench.report.terminal.screen import hanging
+from diskbench.report.terminal.layout import hanging
 from diskbench.units import counted, format_bytes
 
 FORMAT = 1

@@ -12,7 +12,7 @@ from diskbench.cli.terminal import TableOrJson, argument, option, print_json
 from diskbench.errors import UnknownName
 from diskbench.model.ids import short
 from diskbench.plan.identify import by_type, sizes_of, type_words
-from diskbench.report.terminal.screen import hanging
+from diskbench.report.terminal.layout import hanging
 from diskbench.results.identified import identified
 from diskbench.results.refreshed_catalogue import open_books
 from diskbench.results.selection import Selection, run_or_set

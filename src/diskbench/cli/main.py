@@ -103,7 +103,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     if argv is None:  # a process of our own
         # Modules live until the end: to look through them takes 0.6 s of a run, which may take
         # 2.5 s beyond fio (docs/design.md#premises).
-        gc.set_threshold(50_000, 20, 50)
+        gc.set_threshold(300_000, 20, 50)
         # pydantic looks for plugins in every installed package: 30 ms. Nothing here uses one.
         os.environ.setdefault("PYDANTIC_DISABLE_PLUGINS", "__all__")
         Shown.renamed = _renamed(sys.argv[0])

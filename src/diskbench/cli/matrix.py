@@ -25,8 +25,8 @@ from diskbench.plan.cells import FILESYSTEMS
 from diskbench.plan.matrix import expand
 from diskbench.plan.matrix_form import matrix_schema, own_values
 from diskbench.providers.registry import provider_names
+from diskbench.report.terminal.layout import hanging
 from diskbench.report.terminal.matrix_text import render_outlook
-from diskbench.report.terminal.screen import hanging
 from diskbench.results.refreshed_catalogue import open_books
 from diskbench.settings import load_settings
 

@@ -11,7 +11,7 @@ from diskbench.engine.matrix.campaign import changed_cells
 from diskbench.engine.matrix.status import matrix_status
 from diskbench.errors import StoreUnavailable
 from diskbench.model.campaign import FINAL, CellState, MatrixStatus
-from diskbench.report.assemble.report_view import rows_of_replicates
+from diskbench.report.assemble.side_by_side import rows_of_replicates
 from diskbench.report.terminal.screen import GuardedLive, print_trimmed, screen
 from diskbench.report.terminal.status_text import LISTED, matrix_end, matrix_table
 from diskbench.results.replicate_set import replicates_of

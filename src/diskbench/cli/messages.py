@@ -109,7 +109,7 @@ def _folded(line: str, lead: str) -> str:
     line, width = shortened(line), shutil.get_terminal_size().columns
     if len(lead + line) <= width or not (sys.stderr.isatty() or os.environ.get("COLUMNS")):
         return line
-    from diskbench.report.terminal.screen import wrapped
+    from diskbench.report.terminal.layout import wrapped
 
     first, *more = wrapped(lead, line, width, indent=2)
     return "\n".join([first.removeprefix(lead), *(text[2:] for text in more)])

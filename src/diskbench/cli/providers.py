@@ -6,7 +6,7 @@ from diskbench import ports
 from diskbench.plugin import plugin, working
 from diskbench.ports import Provider
 from diskbench.providers.registry import provider, provider_names
-from diskbench.report.terminal.screen import hanging
+from diskbench.report.terminal.layout import hanging
 
 
 def providers() -> None:

@@ -15,8 +15,8 @@ from diskbench.cli.completion import Offer, named, offering
 from diskbench.cli.selecting import selecting
 from diskbench.cli.stores import DatabaseUrl, EvidenceUrl, database, evidence
 from diskbench.cli.terminal import option
+from diskbench.engine.processes import is_abandoned
 from diskbench.engine.published_outlook import published_outlook
-from diskbench.engine.work import is_abandoned
 from diskbench.errors import InvalidValue
 from diskbench.report.assemble.stored_report import ReportReader, file_name, stored_report
 from diskbench.report.charts.point import ChartPoint

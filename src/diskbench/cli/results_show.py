@@ -13,7 +13,7 @@ from diskbench.cli.lazy import gathering, options_of
 from diskbench.cli.selecting import Pool, Shown, selecting
 from diskbench.cli.stores import DatabaseUrl, EvidenceUrl, database, evidence
 from diskbench.cli.terminal import Output, is_unicode, option, print_json, terminal_width
-from diskbench.engine.work import is_abandoned
+from diskbench.engine.processes import is_abandoned
 from diskbench.errors import InvalidValue
 from diskbench.model.ids import short
 from diskbench.plan.limit_path import Hint

@@ -29,7 +29,7 @@ from diskbench.engine.schedule.schedules import backfill as make_up_for
 from diskbench.engine.schedule.schedules import trigger as begin_now
 from diskbench.errors import UnknownName
 from diskbench.model.schedule import ScheduleDocument, ScheduleStatus
-from diskbench.report.terminal.screen import hanging
+from diskbench.report.terminal.layout import hanging
 from diskbench.report.terminal.status_text import schedule_lines
 from diskbench.results.replicate_set import replicates_of
 from diskbench.settings import load_settings

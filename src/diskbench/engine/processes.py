@@ -18,10 +18,10 @@ from ulid import ULID
 from diskbench import __version__
 from diskbench.errors import InvalidValue
 from diskbench.model.campaign import CellRow
-from diskbench.store.campaigns import live_cells
+from diskbench.store.campaigns import live_cells, run_cells
 from diskbench.store.database import database_time, is_skewed, skew_text, time_and_skew
 from diskbench.store.executors import Executor, list_executors, register_executor, remove_executor
-from diskbench.store.rows import progress_of_trials
+from diskbench.store.rows import progress_of_trials, unfinished_runs
 
 BEAT_S = 15.0
 """Seconds between two heartbeats; our choice."""
@@ -78,6 +78,20 @@ def trials_at_work(database: sa.Engine) -> set[str]:
         for cell in live_cells(database)
         if cell.owner in alive and cell.trial_id is not None
     }
+
+
+def is_abandoned(database: sa.Engine, trial_id: str) -> bool:
+    """Whether `diskbench resume` would continue the trial: it is unfinished, outside a matrix, and
+    its process is gone."""
+    abandoned = (cell.trial_id for cell in abandoned_cells(database))
+    return bool(unfinished_runs(database, trial_id)) and trial_id in abandoned
+
+
+def abandoned_cells(database: sa.Engine) -> list[CellRow]:
+    """The unfinished cells of runs whose process is gone."""
+    cells = run_cells(database)
+    alive = living(list_executors(database)) if cells else set()
+    return [cell for cell in cells if cell.owner not in alive]
 
 
 def silent_s(database: sa.Engine, cell: CellRow) -> float:

@@ -8,11 +8,11 @@ from dataclasses import dataclass
 import sqlalchemy as sa
 
 from diskbench.engine.matrix.campaign import check_resumable, check_running, runs_now
-from diskbench.engine.processes import living
+from diskbench.engine.processes import abandoned_cells, living
 from diskbench.engine.session import Session
-from diskbench.engine.trial.lease import check_lasts, extend
+from diskbench.engine.trial.lease import prolong
 from diskbench.engine.trial.release import where
-from diskbench.errors import DiskbenchError, InvalidValue, StoreUnavailable, UnknownName
+from diskbench.errors import InvalidValue, UnknownName
 from diskbench.model.campaign import CampaignState, CellRow
 from diskbench.model.ids import Known, beginning, last_number, meant, short
 from diskbench.model.spec import Plan
@@ -29,7 +29,7 @@ from diskbench.store.campaigns import (
 )
 from diskbench.store.executors import list_executors
 from diskbench.store.query import ids_that_begin, newest_matrix_named
-from diskbench.store.rows import find_plan, load_plan, unfinished_runs
+from diskbench.store.rows import load_plan
 
 _UNFINISHED: frozenset[CampaignState] = frozenset({"running", "cancelling"})
 _KIND = "unfinished run or matrix"
@@ -115,7 +115,7 @@ def _all_work(database: sa.Engine) -> tuple[Mapping[str, OngoingWork], list[Know
 def abandoned_plans(database: sa.Engine) -> list[Plan]:
     """The plans of the runs' trials that no process works on, oldest first. Trials of a matrix are
     left out, because `resume` continues their cells."""
-    trials = filter(None, (cell.trial_id for cell in _abandoned_cells(database)))
+    trials = filter(None, (cell.trial_id for cell in abandoned_cells(database)))
     return [load_plan(database, trial_id) for trial_id in trials]
 
 
@@ -130,7 +130,7 @@ def abandoned_work(
     """
     plans: list[Plan] = []
     matrices: dict[str, CampaignRow] = {}
-    left = {cell.trial_id for cell in _abandoned_cells(database)}
+    left = {cell.trial_id for cell in abandoned_cells(database)}
     for work in find_work(database, names):
         if work.campaign is not None:
             check_resumable(database, work.campaign)
@@ -147,19 +147,6 @@ def abandoned_work(
     return plans, list(matrices.values())
 
 
-def is_abandoned(database: sa.Engine, trial_id: str) -> bool:
-    """Whether `diskbench resume` would continue the trial: it is unfinished, outside a matrix, and
-    its process is gone."""
-    abandoned = (cell.trial_id for cell in _abandoned_cells(database))
-    return bool(unfinished_runs(database, trial_id)) and trial_id in abandoned
-
-
-def _abandoned_cells(database: sa.Engine) -> list[CellRow]:
-    cells = run_cells(database)
-    alive = living(list_executors(database)) if cells else set()
-    return [cell for cell in cells if cell.owner not in alive]
-
-
 def claim(session: Session, plan: Plan) -> bool:
     """Make this process the owner of an abandoned trial and extend its lease where that is
     possible; False when another process claimed it first. Raises as `prolong`."""
@@ -170,25 +157,6 @@ def claim(session: Session, plan: Plan) -> bool:
     if won := claim_cell(database, trial_id, owner=session.executor_id, previous=cell.owner):
         prolong(session, trial_id)
     return won
-
-
-def prolong(session: Session, trial_id: str) -> None:
-    """Extend the lease of a trial that this process has just claimed, where the trial has begun.
-    Raises InvalidValue for work that would outlast a machine whose lease cannot be extended; the
-    trial is then left unchanged."""
-    plan = find_plan(session.database, trial_id)
-    if plan is None or not unfinished_runs(session.database, trial_id):
-        return
-    try:
-        moved, failed = extend(session, plan), None
-    except StoreUnavailable:
-        raise
-    except DiskbenchError as error:  # the end in its row holds at least that long everywhere
-        moved, failed = False, error
-    if not moved:
-        check_lasts(session, plan, failed)
-    if failed is not None:
-        log.warning("the lease of %s could not be extended: %s", trial_id, failed.message)
 
 
 def cancel(database: sa.Engine, names: Sequence[str]) -> tuple[list[str], list[CampaignRow]]:

@@ -39,6 +39,7 @@ PATTERN = frozenset({"rw", "iodepth", *_SIZES})
 """The options that say what a load is; an entry that sums up several has none of its own."""
 _SUMMED_S = 1.0
 """From this run time on, the sum of its members' run times tells their number."""
+_EACH = 0.9
 _ENDED_TOGETHER = 0.05
 """What the times of one job may differ by, as a share; our choice (tried: 0.3 %)."""
 _OPTION: Final[Mapping[LogKind, str]] = {
@@ -281,3 +282,33 @@ class Case:
         """The merged row of each direction in which it did I/O, without syncs."""
         rows = (row for row in self.rows if row.scope == "step" and row.direction != "sync")
         return [row for row in rows if row.did_io]
+
+
+def job_text(output: FioOutput) -> str:
+    """A job file made from the options in fio's JSON, with a section for each job. Clones that fio
+    reports separately become one section. fio leaves options out (axboe/fio #237), so the file may
+    hold fewer options than the original. Empty where a job has none at all: they are not known, and
+    fio's defaults are not taken for them."""
+    if not all(options_known(job, output) for job in output.jobs):
+        return ""
+    sections = {}
+    for job in output.jobs:
+        options = {**output.options, **job.options}
+        options.pop("name", None)
+        if not output.lists_options and _waits(job):
+            options["fsync"] = "1"
+        sections[job.name, *sorted(options.items())] = (job.name, options)
+    return "\n".join(
+        f"[{name.replace('[', '(').replace(']', ')').strip() or 'job'}]\n"
+        + "".join(f"{key}={value}\n" for key, value in options.items())
+        for name, options in sections.values()
+    )
+
+
+def _waits(job: FioJob) -> bool:
+    """Whether there are as many syncs as writes: each write then waits for its own, which a text
+    shows by its counts alone."""
+    syncs, writes = (job.directions.get(way) for way in ("sync", "write"))
+    if syncs is None or writes is None or not syncs.counted or not writes.ios:
+        return False
+    return syncs.ios >= _EACH * writes.ios

@@ -20,6 +20,11 @@ from diskbench.model.result import Direction
 
 MOST_RUNS: Final = 2_000
 """fio processes whose results one file may hold."""
+FIO_REPORTS: Final = ("fio-json", "fio-terse", "fio-text")
+"""Kinds of imports whose files hold what fio itself counted."""
+JobFile = tuple[str, str]
+"""The name and the text of a job file beside a report."""
+NO_JOB_FILE: Final[JobFile] = "", ""
 _HIDDEN_IN: tuple[Direction, ...] = ("read", "write")
 
 

@@ -10,10 +10,10 @@ that it starts in 0.1 s.
 import json
 import sys
 from functools import lru_cache
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from jinja2 import StrictUndefined, Template, TemplateSyntaxError, UndefinedError
-from jinja2.sandbox import ImmutableSandboxedEnvironment
+if TYPE_CHECKING:
+    from jinja2 import Template
 
 _FILE = "<template>"
 _LONGEST = 500
@@ -23,6 +23,8 @@ _LONGEST = 500
 def expand(text: str, values: dict[str, Any]) -> dict[str, Any]:
     """`{"text": …}`, or `{"kind": …, "message": …, "line": …}` where the template is wrong. Lines
     count from 1."""
+    from jinja2 import TemplateSyntaxError, UndefinedError
+
     try:
         return {"text": _compiled(text).render(values)}
     except TemplateSyntaxError as error:
@@ -39,7 +41,10 @@ def expand(text: str, values: dict[str, Any]) -> dict[str, Any]:
 
 
 @lru_cache(maxsize=64)  # a profile has few templates, and each cell of a matrix expands them
-def _compiled(text: str) -> Template:
+def _compiled(text: str) -> "Template":
+    from jinja2 import StrictUndefined
+    from jinja2.sandbox import ImmutableSandboxedEnvironment
+
     # Output is a fio job file: there is no HTML to escape.
     room = ImmutableSandboxedEnvironment(
         undefined=StrictUndefined,

@@ -8,29 +8,24 @@ their seconds by store/series.py.
 import re
 from collections.abc import Sequence
 from functools import partial
-from typing import Final
 
 from diskbench.errors import FioOutputUnreadable, InvalidValue
 from diskbench.fio.company import counted_company
-from diskbench.fio.declared import options_known
+from diskbench.fio.declared import job_text
 from diskbench.fio.logs import layout, log_name
 from diskbench.fio.output import parse_runs
-from diskbench.fio.reported import FioJob, FioOutput
+from diskbench.fio.reported import NO_JOB_FILE, FioOutput, JobFile
 from diskbench.fio.rows import measurements
 from diskbench.fio.terse import TERSE, parse_terse
 from diskbench.fio.text import RESULT, parse_text
 from diskbench.fio.warnings import step_warnings
 from diskbench.importers import form
 from diskbench.importers.fio_runs import split_runs
-from diskbench.importers.fio_told import NO_JOB_FILE, JobFile, commands_in, with_job_file, with_told
+from diskbench.importers.fio_told import commands_in, with_job_file, with_told
 from diskbench.limits import FASTEST
 from diskbench.model.doubts import FIGURES_DISAGREE
 from diskbench.model.facts import HostFacts
 from diskbench.model.spec import Step
-
-_EACH = 0.9
-FIO_REPORTS: Final[tuple[form.ImportKind, ...]] = ("fio-json", "fio-terse", "fio-text")
-"""Kinds whose files hold what fio itself counted."""
 
 
 def read_reports(
@@ -55,36 +50,6 @@ def report_steps(
     if not 0 <= index < len(runs):
         raise FioOutputUnreadable(f"{where}: it has {len(runs)} runs, but no run {index}")
     return runs[index]
-
-
-def job_text(output: FioOutput) -> str:
-    """A job file made from the options in fio's JSON, with a section for each job. Clones that fio
-    reports separately become one section. fio leaves options out (axboe/fio #237), so the file may
-    hold fewer options than the original. Empty where a job has none at all: they are not known, and
-    fio's defaults are not taken for them."""
-    if not all(options_known(job, output) for job in output.jobs):
-        return ""
-    sections = {}
-    for job in output.jobs:
-        options = {**output.options, **job.options}
-        options.pop("name", None)
-        if not output.lists_options and _waits(job):
-            options["fsync"] = "1"
-        sections[job.name, *sorted(options.items())] = (job.name, options)
-    return "\n".join(
-        f"[{name.replace('[', '(').replace(']', ')').strip() or 'job'}]\n"
-        + "".join(f"{key}={value}\n" for key, value in options.items())
-        for name, options in sections.values()
-    )
-
-
-def _waits(job: FioJob) -> bool:
-    """Whether there are as many syncs as writes: each write then waits for its own, which a text
-    shows by its counts alone."""
-    syncs, writes = (job.directions.get(way) for way in ("sync", "write"))
-    if syncs is None or writes is None or not syncs.counted or not writes.ios:
-        return False
-    return syncs.ios >= _EACH * writes.ios
 
 
 def read_report(

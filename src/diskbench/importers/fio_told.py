@@ -14,7 +14,7 @@ from typing import Final
 from diskbench.errors import ProfileError
 from diskbench.fio import declared
 from diskbench.fio.command_line import job_file
-from diskbench.fio.reported import FioJob, FioOutput
+from diskbench.fio.reported import FioJob, FioOutput, JobFile
 from diskbench.fio.rows import whole_block
 
 _COMMAND: Final = re.compile(
@@ -44,11 +44,6 @@ def commands_in(text: str) -> list[Sections]:
         if len(found) >= _MOST:
             break
     return found
-
-
-JobFile = tuple[str, str]
-"""The name and the text of a job file beside a report."""
-NO_JOB_FILE: Final[JobFile] = "", ""
 
 
 def with_told(outputs: Sequence[FioOutput], told: Sequence[Sections]) -> tuple[FioOutput, ...]:

@@ -8,12 +8,12 @@ from typing import Final
 from diskbench.errors import FioOutputUnreadable, InvalidValue
 from diskbench.fio.declared import SYNCS, declared, directions_of
 from diskbench.fio.device import beyond_a_disk
+from diskbench.fio.reported import FIO_REPORTS, NO_JOB_FILE, JobFile
 from diskbench.fio.terse import TERSE
 from diskbench.importers import fio_report
 from diskbench.importers.bonnie import BONNIE
 from diskbench.importers.dd_hdparm import DD, HDPARM
 from diskbench.importers.diskspd import DISKSPD
-from diskbench.importers.fio_told import NO_JOB_FILE, JobFile
 from diskbench.importers.form import Format, Imported, ImportedStep, as_utf8, head_of
 from diskbench.importers.json_tools import GOBONNIEGO, PERFKIT, YABS
 from diskbench.importers.line_tools import ELBENCHO, PG_TEST_FSYNC, SYSBENCH, VDBENCH
@@ -82,7 +82,7 @@ def read_imported(
         data = as_utf8(data)
         named = (form for form in FORMATS if form.kind == kind)
         form = next(named, None) or format_of(data, name=name)
-        if form.kind in fio_report.FIO_REPORTS:
+        if form.kind in FIO_REPORTS:
             return fio_report.read_report(form.kind, data, name, beside)
         return _doubted(form.read(data, name))
     except (FioOutputUnreadable, InvalidValue) as error:

@@ -9,6 +9,7 @@ from typing import Literal
 from diskbench.model.base import Frozen
 from diskbench.model.comparison import Difference, Metric, Replicated
 from diskbench.model.verdict import Trust
+from diskbench.units import counted, times
 
 
 class LevelChange(Frozen):
@@ -60,6 +61,22 @@ class History(Frozen):
     span: float
     visible: float | None
     after_cliff: int = 0
+
+    def nothing_words(self) -> str:
+        """`no change in 9 measurements; …`, or how many changes there were; too few measurements
+        say so."""
+        count, changes = len(self.points), len(self.changes)
+        if self.visible is None:
+            return f"measured {times(count)}; at least six measurements are needed to find a change"
+        words = counted(changes, "change") if changes else "no change"
+        return f"{words} in {count} measurements; {self.noise_words()}"
+
+    def noise_words(self) -> str:
+        """`a change of 5 % or more would have been detected, noise 1.2 %`."""
+        found = ""
+        if self.visible is not None:
+            found = f"a change of {self.visible * 100:.0f} % or more would have been detected, "
+        return f"{found}noise {self.noise * 100:.1f} %"
 
 
 class Regressions(Frozen):

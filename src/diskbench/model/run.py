@@ -12,7 +12,10 @@ from diskbench.model.result import FINAL_STATES, RunState, ShownState
 from diskbench.model.verdict import Trust
 
 Mark = Literal["emulated", "unverified", "imported", "published"]
-PUBLISHED = "import/published"
+IMPORT = "import/"
+"""What the provider of an imported run begins with; the tool's name follows."""
+GOBONNIEGO_FILE = f"{IMPORT}gobonniego"
+PUBLISHED = f"{IMPORT}published"
 """The provider of runs that are the figures of a post."""
 
 

@@ -41,11 +41,18 @@ from diskbench.catalog.shipped import Catalogue, DiskEntry, catalogue, clouds
 from diskbench.catalog.sourced_figures import GIB_PER_TIB, Quantity
 from diskbench.errors import UserError
 from diskbench.model.expectation import NOT_CAPS, Expectation, Load
-from diskbench.units import KIB, MIB, counted, format_duration_s, format_iops, format_mb_per_s
+from diskbench.units import (
+    KIB,
+    MIB,
+    SHOWN_AS_BYTES,
+    counted,
+    format_duration_s,
+    format_iops,
+    format_mb_per_s,
+)
 
 _UNIT, _MISSED, _CHOSEN = 0.05, 2.0, 2.0
 _FEWEST, _FIGURES_OF_A_FALL, _FOR_EACH_MISS = 2, 3, 2
-_SHOWN_AS_BYTES = 64 * KIB
 _NEAR_FALL = 0.10
 _ANY_MACHINE = Path()
 _REFILLED = 1.5
@@ -77,7 +84,7 @@ class Level:
     def words(self, iops: float) -> str:
         """A rate of this load: `3,000 IOPS`, in large blocks `93.8 MB/s`."""
         block = self.load.block_bytes
-        large = block >= _SHOWN_AS_BYTES
+        large = block >= SHOWN_AS_BYTES
         return f"{format_mb_per_s(iops * block)} MB/s" if large else f"{format_iops(iops)} IOPS"
 
 

@@ -18,9 +18,9 @@ from diskbench.model.spec import Cell
 from diskbench.plan import combinations
 from diskbench.plan.matrix import Block, block, check_cells, duplicates
 from diskbench.plan.matrix_form import cell_model, read_form, shown_place
-from diskbench.plan.rent_options import field_of
 from diskbench.plan.until import until_mistake_of, until_mistakes
 from diskbench.plugin import plugin_names
+from diskbench.units import field_of
 from diskbench.yaml_lines import Document, Mistake, Place
 
 

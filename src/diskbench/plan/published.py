@@ -35,15 +35,12 @@ from diskbench.model.base import Frozen
 from diskbench.model.doubts import OTHER_DISK, Reason, doubt_of
 from diskbench.model.expectation import Load
 from diskbench.model.processor import MachineUse
-from diskbench.model.run import PUBLISHED, Run
+from diskbench.model.run import GOBONNIEGO_FILE, PUBLISHED, Run
 from diskbench.model.spec import Plan
 from diskbench.model.verdict import Limiter, LimiterName, Verdict
 from diskbench.plan.identify import Level, identify
 from diskbench.plan.limit_path import CACHES, hint_of, named_disk
 from diskbench.units import GIB
-
-GOBONNIEGO_FILE = "import/gobonniego"
-"""The provider of runs that were imported from a GoBonnieGo file."""
 
 FACTOR = 2.0
 """Sizes and provisioned IOPS within it are taken for the same disk. Our choice."""

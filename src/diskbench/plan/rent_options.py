@@ -9,7 +9,6 @@ from pydantic import ValidationError
 
 from diskbench.catalog.shipped import known_catalogue
 from diskbench.errors import InvalidValue
-from diskbench.limits import VALUE_CHARS
 from diskbench.model.options import (
     Option,
     RentSpec,
@@ -21,11 +20,10 @@ from diskbench.model.options import (
 )
 from diskbench.model.value_fault import value_fault
 from diskbench.plugin import Plugin, known_plugin
+from diskbench.units import field_of, key_values
 
 RENT_OPTIONS = tuple(option.name for option in rent_options())
 """Options that all renting providers share, besides `size`; each sets a field of RentSpec."""
-_FIELDS = {"--set": "parameters", "--label": "labels", "--tag": "tags"}
-"""Flags that set one pair of a mapping field."""
 _COMMON = frozenset({*RENT_OPTIONS, "size", "host"})
 """Options that several providers share: no provider owns them."""
 _OF_MACHINES = ("path", "device", "destroy_data", "host")
@@ -153,27 +151,6 @@ def _spec(plugin: Plugin, own: Sequence[Option], options: Mapping[str, Any]) -> 
         ) from error
 
 
-def key_values(flag: str, pairs: Sequence[str]) -> tuple[tuple[str, str], ...]:
-    """Parse `k=v` texts into sorted pairs. Raises InvalidValue for a missing or repeated key, and
-    for a pair that is too long to be printed."""
-    values: dict[str, str] = {}
-    for pair in pairs:
-        if len(pair) > VALUE_CHARS:
-            raise InvalidValue(
-                f"{flag} {pair[:40]}… has {len(pair):,} characters",
-                advice=f"at most {VALUE_CHARS:,} are kept and printed with a run",
-                field=field_of(flag),
-            )
-        key, sep, value = pair.partition("=")
-        is_pair = sep and key.strip()
-        if not is_pair or key.strip() in values:
-            is_twice = f"{flag} {key.strip()} is given twice"
-            wrong = is_twice if is_pair else f"{flag} {pair!r} is not of the form key=value"
-            raise InvalidValue(wrong, field=field_of(flag))
-        values[key.strip()] = value.strip()
-    return tuple(sorted(values.items()))
-
-
 def stored_name(name: str) -> str:
     """Return the field of RentSpec that a common rental option sets."""
     known = {option.name: option.field for option in rent_options()}
@@ -187,11 +164,6 @@ def flag(field: str) -> str:
     every = (*rent_options(), *(option for _, option in all_options()))
     named = f"--{field.replace('_', '-')}"
     return next((option.flag for option in every if option.field == field), named)
-
-
-def field_of(flag: str) -> str:
-    """Return the field of a cell that a flag of `run` sets: `vm_iops` for `--vm-iops`."""
-    return _FIELDS.get(flag, flag[2:].replace("-", "_"))
 
 
 def typed(spec: RentSpec) -> Iterator[tuple[str, object]]:

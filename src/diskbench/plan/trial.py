@@ -40,8 +40,7 @@ from diskbench.model.spec import Cell, Plan, ProfileFacts, ResolvedTarget, Step,
 from diskbench.model.threshold import Threshold
 from diskbench.plan.expectation import BEYOND, with_expectation
 from diskbench.plan.loads import cold_and_warm
-from diskbench.plan.rent_options import field_of
-from diskbench.units import MIB, format_bytes, format_duration_s
+from diskbench.units import MIB, field_of, format_bytes, format_duration_s
 
 STATE_ROOT = "/var/tmp"  # noqa: S108 - survives a reboot of the host, unlike /tmp or /run
 RESERVE = 0.05

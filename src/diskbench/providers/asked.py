@@ -7,11 +7,12 @@ from diskbench.catalog.shipped import catalogue
 from diskbench.errors import InvalidValue
 from diskbench.model.options import RentSpec, own_options
 from diskbench.model.spec import Cell
-from diskbench.plan.rent_options import field_of, flag, stored_name
+from diskbench.plan.rent_options import flag, stored_name
 from diskbench.plugin import Plugin
 from diskbench.providers.error_table import refused
 from diskbench.providers.networks import check_cidr, is_loopback
 from diskbench.providers.options import EmulationOptions
+from diskbench.units import field_of
 
 
 def with_disk(spec: RentSpec | None, plugin: Plugin, *, example: str) -> tuple[RentSpec, str]:

@@ -13,6 +13,7 @@ from diskbench.analysis.compare import LEAST_DIFFERENCE, Pair, Ratio, compare
 from diskbench.catalog.fidelity import Fidelity, of_tool
 from diskbench.model.comparison import Metric, NotCompared
 from diskbench.model.ids import short
+from diskbench.model.run import IMPORT
 from diskbench.parallel import grouped
 from diskbench.results.pool import apart
 from diskbench.results.trial_figures import Fields, FigureLine, LineFigure, words
@@ -21,7 +22,6 @@ from diskbench.units import format_bytes
 APART = 0.10
 """Runs of a trial that differ by more than this share get a doubt, because the one figure of the
 trial hides a change (our choice)."""
-_IMPORT = "import/"
 Side = Sequence[LineFigure]
 _NEVER_ACROSS = ("profile", "job")
 """Fields that must be equal on both sides: figures of different work have no ratio."""
@@ -179,7 +179,7 @@ def _tool_of(a: Sequence[LineFigure], b: Sequence[LineFigure]) -> str | None:
     name; None for any other two sides."""
     of_a, of_b = _kind(a), _kind(b)
     for theirs, ours in ((of_a, of_b), (of_b, of_a)):
-        if ours and theirs == f"{_IMPORT}{ours}" and of_tool(ours):
+        if ours and theirs == f"{IMPORT}{ours}" and of_tool(ours):
             return ours
     return None
 
@@ -190,7 +190,7 @@ def _kind(figures: Sequence[LineFigure]) -> str | None:
     for figure in figures:
         fields = dict(figure.subject)
         provider = fields.get("provider", "")
-        kinds.add(provider if provider.startswith(_IMPORT) else fields.get("profile", ""))
+        kinds.add(provider if provider.startswith(IMPORT) else fields.get("profile", ""))
     return kinds.pop() if len(kinds) == 1 else None
 
 
@@ -202,7 +202,7 @@ def aligned(
     tool = _tool_of(a, b)
     if tool is None:
         return a, b, {}, ()
-    theirs_first = (_kind(a) or "").startswith(_IMPORT)
+    theirs_first = (_kind(a) or "").startswith(IMPORT)
     theirs, ours = (a, b) if theirs_first else (b, a)
     of_theirs: list[LineFigure] = []
     of_ours: list[LineFigure] = []

@@ -20,12 +20,11 @@ from sqlalchemy.engine import Engine
 from diskbench.analysis.changes import SHORTEST_STEP_S
 from diskbench.catalog.published import Published
 from diskbench.errors import DiskbenchError, EvidenceDamaged, StoreUnavailable, UnknownName
-from diskbench.fio.declared import is_direct
+from diskbench.fio.declared import is_direct, job_text
 from diskbench.fio.output import parse_output
 from diskbench.fio.recorded import VOLUME, parse_exceeded
 from diskbench.fio.reported import FioOutput
 from diskbench.fio.samples import parse_samples
-from diskbench.importers.fio_report import job_text
 from diskbench.model.metrics import Exceeded, exceeded_within
 from diskbench.model.phase import StepPhases
 from diskbench.model.processor import MachineUse

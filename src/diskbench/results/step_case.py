@@ -21,10 +21,9 @@ from diskbench.model.spec import Plan
 from diskbench.plan.identify import like
 from diskbench.plan.limit_path import Hint
 from diskbench.results.step_groups import StepGroup
-from diskbench.units import KIB, format_bytes, format_latency_ns
+from diskbench.units import SHOWN_AS_BYTES, format_bytes, format_latency_ns
 
 _SYNC = re.compile(r"^\s*(end_fsync|fsync_on_close|fsync|fdatasync|sync)\s*=\s*[1-9]", re.MULTILINE)
-_SHOWN_AS_BYTES = 64 * KIB
 ALIKE = 0.05
 """Largest share by which the counts of device and fio may differ (MR-12)."""
 
@@ -203,7 +202,7 @@ def _like(group: StepGroup) -> tuple[str, ...]:
     if course.figure == "bytes_per_s":
         return like(*figures, counts="bytes")
     block = group.load.block_bytes if group.load is not None else 0
-    if block < _SHOWN_AS_BYTES:
+    if block < SHOWN_AS_BYTES:
         return like(*figures)
     return like(*figures) or like(*(value * block for value in figures), counts="bytes")
 

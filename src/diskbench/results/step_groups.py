@@ -13,10 +13,10 @@ from diskbench.fio.rows import whole_block
 from diskbench.model.expectation import Load
 from diskbench.model.phase import StepPhases
 from diskbench.model.result import Measurement, StepResult
+from diskbench.model.run import GOBONNIEGO_FILE
 from diskbench.model.spec import Plan
 from diskbench.parallel import grouped
 from diskbench.plan.loads import asked_by
-from diskbench.plan.published import GOBONNIEGO_FILE
 from diskbench.results.run_evidence import StepEvidence
 from diskbench.units import KIB, MIB, NS_PER_S
 

@@ -13,8 +13,7 @@ from pydantic import TypeAdapter
 from diskbench.errors import DiskbenchError, FioOutputUnreadable, UnknownName
 from diskbench.fio.audit import audit_logs, audit_output, audit_warnings
 from diskbench.fio.declared import declared, is_set
-from diskbench.fio.reported import FioOutput, Total, totals_of
-from diskbench.importers.fio_report import FIO_REPORTS
+from diskbench.fio.reported import FIO_REPORTS, FioOutput, Total, totals_of
 from diskbench.model.doubts import FIGURES_DISAGREE
 from diskbench.model.result import AuditCheck, Direction, StepAudit, StepResult
 from diskbench.model.spec import Step

@@ -1,9 +1,10 @@
 """Figures of many runs without the other columns of their rows: those that lists show, which are
 kept in the database so that a list reads no evidence, and those that are compared."""
 
-from collections import Counter, defaultdict
+from collections import defaultdict
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
+from itertools import islice
 
 import sqlalchemy as sa
 from sqlalchemy.engine import Engine
@@ -17,12 +18,12 @@ from diskbench.store.database import transaction
 from diskbench.store.dialects import upsert
 from diskbench.store.query import (
     newest_first,
-    newest_trials,
     oldest_first,
     rents_of,
     rows_among,
     rows_of,
     runs_by_id,
+    trials_in_order,
 )
 from diskbench.store.where import Filter, where
 
@@ -63,23 +64,25 @@ def recent_trials(
     """The trials with runs that meet `filters`, the last measured first and those without a date
     last, not judged yet, each with the headlines of those of its runs that were. And the number of
     all such trials, of which at most `limit` are returned."""
-    newest, met = newest_trials(database, filters, limit), where(filters)
+    newest, met = dict(islice(trials_in_order(database, filters), limit)), where(filters)
     runs = runs_by_id(database, list(newest.values()))
-    states: dict[str, Counter[RunState]] = defaultdict(Counter)
+    states: dict[str, dict[RunState, int]] = defaultdict(dict)
     known: dict[str, list[Headline]] = defaultdict(list)
+    query = sa.select(_RUN.trial_id, _RUN.state, sa.func.count()).where(met)
+    query = query.group_by(_RUN.trial_id, _RUN.state)
+    for trial_id, state, count in rows_among(database, query, _RUN.trial_id, newest):
+        states[trial_id][state] = count
     query = (
-        sa.select(_RUN.trial_id, _RUN.state, _HEADLINE.judged_by, *_OF_HEADLINE)
-        .join_from(schema.run, schema.headline, isouter=True)
-        .where(met)
+        sa.select(_RUN.trial_id, *_OF_HEADLINE)
+        .join_from(schema.run, schema.headline)
+        .where(met, _HEADLINE.judged_by == version())
         .order_by(*newest_first())
     )
-    rows = rows_among(database, query, _RUN.trial_id, newest)
-    for trial_id, state, judged_by, *headline in rows:
-        states[trial_id][state] += 1
-        if judged_by == version():
-            known[trial_id].append(Headline(*headline))
-    every = newest_trials(database, (), None) if filters else newest
-    numbers = {trial_id: number for number, trial_id in enumerate(every, 1)}
+    for trial_id, *headline in rows_among(database, query, _RUN.trial_id, newest):
+        known[trial_id].append(Headline(*headline))
+    every = (id_ for id_, _ in trials_in_order(database)) if filters else newest
+    places = ((id_, number) for number, id_ in enumerate(every, 1) if id_ in newest)
+    numbers = dict(islice(places, len(newest)))
     trials = [
         (ListedTrial(numbers[trial_id], runs[run_id], states[trial_id]), known[trial_id])
         for trial_id, run_id in newest.items()

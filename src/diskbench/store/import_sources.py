@@ -15,8 +15,8 @@ from diskbench.errors import FioOutputUnreadable, InvalidValue
 from diskbench.files import read_bytes
 from diskbench.fio.declared import NamedLogs, declared, group_of, named_logs
 from diskbench.fio.logs import log_name
-from diskbench.importers.fio_report import FIO_REPORTS, check_log, read_reports
-from diskbench.importers.fio_told import NO_JOB_FILE
+from diskbench.fio.reported import FIO_REPORTS, NO_JOB_FILE
+from diskbench.importers.fio_report import check_log, read_reports
 from diskbench.importers.form import Imported
 from diskbench.importers.registry import IMPORTABLE, others_in, read_imported
 from diskbench.limits import IMPORT_BYTES, IMPORT_FILES, PARSED_BYTES

@@ -1,20 +1,23 @@
 """The files of a run that somebody else measured, as they lie in its evidence: the file with the
 numbers, the job file beside it, and the steps of a report of fio."""
 
-from functools import lru_cache
+from __future__ import annotations
 
-from diskbench.catalog.published import Published
+from functools import lru_cache
+from typing import TYPE_CHECKING
+
 from diskbench.errors import EvidenceDamaged
-from diskbench.fio.reported import FioOutput
-from diskbench.importers.fio_report import FIO_REPORTS, report_steps
-from diskbench.importers.fio_told import NO_JOB_FILE, JobFile
-from diskbench.importers.post import read_post
+from diskbench.fio.reported import FIO_REPORTS, NO_JOB_FILE, FioOutput, JobFile
 from diskbench.limits import PARSED_BYTES
 from diskbench.model.spec import Step
 from diskbench.ports import EvidenceStore
 from diskbench.store.archive import read_manifest, run_prefix
 from diskbench.store.content import read_file
 from diskbench.store.manifest import ImportRecord
+
+if TYPE_CHECKING:
+    from diskbench.catalog.published import Published
+    from diskbench.importers.form import Imported
 
 
 def original(
@@ -47,8 +50,11 @@ def published_figures(
     return post.runs[record.index].figures, post.figures
 
 
-_post = lru_cache(maxsize=8)(read_post)
-"""Each run of a post asks for the whole file."""
+@lru_cache(maxsize=8)  # each run of a post asks for the whole file
+def _post(data: bytes, name: str) -> Imported:
+    from diskbench.importers.post import read_post  # for imports alone
+
+    return read_post(data, name)
 
 
 def imported_parts(evidence: EvidenceStore, run_id: str) -> tuple[tuple[Step, FioOutput], ...]:
@@ -57,5 +63,7 @@ def imported_parts(evidence: EvidenceStore, run_id: str) -> tuple[tuple[Step, Fi
     record = manifest.imported if manifest else None
     if not record or record.kind not in FIO_REPORTS:
         return ()
+    from diskbench.importers.fio_report import report_steps  # every form of fio, for imports alone
+
     data, beside = original(evidence, run_id, record)
     return report_steps(record.kind, data, record.index, where=record.name, beside=beside)

@@ -17,7 +17,7 @@ from ulid import ULID
 
 from diskbench.errors import DiskbenchError, FioOutputUnreadable
 from diskbench.fio.logs import log_name
-from diskbench.importers.fio_report import FIO_REPORTS
+from diskbench.fio.reported import FIO_REPORTS
 from diskbench.importers.form import ImportedRun
 from diskbench.model.result import StepAudit
 from diskbench.ports import EvidenceStore

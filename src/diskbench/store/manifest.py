@@ -29,7 +29,7 @@ def _inside(key: str) -> str:
 class Record(BaseModel):
     """What any record has in common."""
 
-    model_config = ConfigDict(frozen=True, extra="ignore")
+    model_config = ConfigDict(frozen=True, extra="ignore", defer_build=True)
 
 
 Key = Annotated[str, AfterValidator(_inside)]

@@ -3,6 +3,7 @@
 import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
+from itertools import islice
 from pathlib import Path
 from typing import Any
 
@@ -21,7 +22,8 @@ from diskbench.units import counted
 
 AT_ONCE = 500
 """Databases take some thousand parameters in one statement, not any number."""
-_FIRST_LOOK = 100
+_FIRST_LOOK = 200
+"""Runs are looked through for trials so many at first, and twice as many each time."""
 _RUN, _ROW = schema.run.c, schema.measurement.c
 RUN_COLUMNS = tuple(_RUN[name] for name in RUN_FIELDS)
 """What a Run is made of, in its order."""
@@ -55,7 +57,7 @@ def rows_of(database: Engine, *queries: sa.Select[Any]) -> Rows:
 
     def read() -> Rows:
         with one_statement(database) as connection:
-            return [row for query in queries for row in connection.execute(query)]
+            return [row for query in queries for row in connection.execute(query).all()]
 
     return through_breaks(read)
 
@@ -145,7 +147,7 @@ def trial_counted(database: Engine, text: str) -> str | None:
         skipped, order = number - 1, newest_first()
     if skipped is None:
         return None
-    trials = list(newest_trials(database, (), skipped + 1, order=order))
+    trials = [id_ for id_, _ in islice(trials_in_order(database, (), order), skipped + 1)]
     if len(trials) > skipped:
         return trials[skipped]
     stored = f"only {counted(len(trials), 'trial')} stored"
@@ -153,26 +155,24 @@ def trial_counted(database: Engine, text: str) -> str | None:
     raise UnknownName("trial", typed, (), advice=advice)
 
 
-def newest_trials(
-    database: Engine,
-    filters: Sequence[Filter],
-    limit: int | None,
-    *,
-    order: Sequence[sa.ColumnElement[Any]] = (),
-) -> dict[str, str]:
+def trials_in_order(
+    database: Engine, filters: Sequence[Filter] = (), order: Sequence[sa.ColumnElement[Any]] = ()
+) -> Iterator[tuple[str, str]]:
     """The trials with runs that meet all `filters`, in that `order` (default: the last measured
-    first and those without a date last), each with the first of these runs: at most `limit`."""
+    first and those without a date last), each with the first of these runs; read as far as they are
+    asked for."""
     query = _chosen([_RUN.trial_id, _RUN.run_id], filters).order_by(*(order or newest_first()))
-    look = None if limit is None else limit + _FIRST_LOOK
+    known: set[str] = set()
+    read, look = 0, _FIRST_LOOK
     while True:
-        trials: dict[str, str] = {}
-        rows = rows_of(database, query.limit(look))
+        rows = rows_of(database, query.offset(read).limit(look))
         for trial_id, run_id in rows:
-            if limit is None or len(trials) < limit:
-                trials.setdefault(trial_id, run_id)
-        if look is None or len(rows) < look or len(trials) == limit:
-            return trials
-        look *= 4
+            if trial_id not in known:
+                known.add(trial_id)
+                yield trial_id, run_id
+        if len(rows) < look:
+            return
+        read, look = read + look, look * 2
 
 
 def id_fits(column: sa.ColumnElement[str], typed: str) -> sa.ColumnElement[bool]:

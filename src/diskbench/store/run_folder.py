@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from diskbench.errors import EvidenceDamaged, StepsMissing
-from diskbench.importers.fio_report import FIO_REPORTS
+from diskbench.fio.reported import FIO_REPORTS
 from diskbench.importers.form import Imported, ImportedRun
 from diskbench.importers.registry import read_imported
 from diskbench.limits import IMPORT_BYTES

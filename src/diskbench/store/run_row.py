@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from diskbench.catalog.shipped import caches_disks
 from diskbench.errors import InvalidValue
-from diskbench.model.run import RUN_FIELDS
+from diskbench.model.run import IMPORT, RUN_FIELDS
 from diskbench.model.spec import Plan
 from diskbench.plan.limit_path import hint_of, named_disk
 from diskbench.plugin import Plugin, known_plugin
@@ -216,7 +216,7 @@ def imported_run_row(
         "profile": record.name,
         "parameters": {},
         "labels": manifest.labels,
-        "provider": f"import/{record.kind}",
+        "provider": f"{IMPORT}{record.kind}",
         "hostname": str(hostname) if hostname is not None else None,
         "memory_bytes": int(memory_bytes) if memory_bytes is not None else None,
         "fio_version": manifest.fio_version,

@@ -15,7 +15,7 @@ from diskbench.cli.messages import _styled, emit_problem
 from diskbench.cli.terminal import nearest, printable
 from diskbench.model.options import own_options
 from diskbench.plugin import plugin_names
-from diskbench.report.terminal.screen import sparkline
+from diskbench.report.terminal.layout import sparkline
 from diskbench.visible import MOST
 
 

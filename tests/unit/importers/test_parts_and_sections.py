@@ -10,11 +10,11 @@ from tests.rigs.plans import call_fio
 
 from diskbench.errors import InvalidValue
 from diskbench.fio.audit import audit_output
-from diskbench.fio.declared import block_bytes, is_set, options_known, options_of
+from diskbench.fio.declared import block_bytes, is_set, job_text, options_known, options_of
 from diskbench.fio.histogram import bucket_middle_ns, longest_ns
 from diskbench.fio.text import without_times
 from diskbench.fio.warnings import step_warnings
-from diskbench.importers.fio_report import job_text, read_reports
+from diskbench.importers.fio_report import read_reports
 from diskbench.importers.fio_runs import split_runs
 from diskbench.importers.registry import read_imported
 from diskbench.model.facts import HostFacts

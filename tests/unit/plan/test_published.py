@@ -13,9 +13,10 @@ from diskbench.catalog.published import find_published, load_published
 from diskbench.engine.matrix.matrix_file import load_matrix
 from diskbench.model.options import RentSpec
 from diskbench.model.rental import DiskSpec, Rental, Scope
+from diskbench.model.run import GOBONNIEGO_FILE
 from diskbench.plan import published
 from diskbench.plan.matrix import expand
-from diskbench.plan.published import GOBONNIEGO_FILE, RunSubject, asked_of, matching, nearest, part
+from diskbench.plan.published import RunSubject, asked_of, matching, nearest, part
 from diskbench.providers.azure.plugin import AzureOptions
 
 FIGURES = load_published()

@@ -24,11 +24,10 @@ from diskbench.model.result import StepResult
 from diskbench.model.spec import Loop, Search, Step
 from diskbench.model.threshold import Threshold, read_conditions
 from diskbench.plan import trial
-from diskbench.plan.cells import key_values
 from diskbench.plan.sequence import next_step, steadiness
 from diskbench.plan.trial import check_gates, check_ratios
 from diskbench.providers.options import EmulationOptions
-from diskbench.units import GIB, KIB
+from diskbench.units import GIB, KIB, key_values
 
 
 def a_plan(*names, loop=None):

@@ -29,8 +29,8 @@ from diskbench.engine.durable.schedules import JsonSerializer
 from diskbench.engine.matrix.cells import LiveCells, TrialEnding
 from diskbench.engine.processes import silent_s
 from diskbench.engine.session import Session
+from diskbench.engine.trial.lease import prolong
 from diskbench.engine.trial.stop import Stop
-from diskbench.engine.work import prolong
 from diskbench.errors import InvalidValue, RentalFailed, StoreUnavailable, Suspended
 from diskbench.model.campaign import CellRow
 from diskbench.model.outcome import Problem, RunEnd, problem_of

@@ -3,25 +3,20 @@ time, which decides under the lock of the matrix's row. A queued cell is taken a
 compare-and-swap on its owner, by whoever is first."""
 
 from collections import Counter
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from datetime import datetime
 
 import sqlalchemy as sa
 
-from diskbench.catalog.cost import cost_of
-from diskbench.catalog.prices import done_work
 from diskbench.engine.processes import new_id
 from diskbench.model.campaign import LIVE, CellRow, CellState, UntilStatus, error_columns
 from diskbench.model.outcome import Problem
-from diskbench.model.result import StepResult
-from diskbench.model.spec import Plan
 from diskbench.parallel import grouped
 from diskbench.plan.admit import AdmissionMoment, admit
 from diskbench.plan.until import may_begin
 from diskbench.results.replicate_set import statuses_of
 from diskbench.store.campaigns import CampaignRow, done_trials, spent_by
 from diskbench.store.dialects import iso
-from diskbench.store.leases import Lease
 from diskbench.store.machines import MachineRecord, list_machines
 from diskbench.store.matrix_lock import Locked, locked
 
@@ -170,17 +165,3 @@ def _spare(held: Locked, position: int, why: str) -> None:
 
 def _end(held: Locked, position: int, state: CellState, problem: Problem) -> None:
     held.set_cell(position, state=state, finished_at=iso(held.now), **error_columns(problem))
-
-
-def spent_on(
-    lease: Lease | None,
-    plan: Plan | None,
-    results: Mapping[str, Sequence[StepResult]],
-    *,
-    now: datetime,
-) -> float:
-    """The known cost of one trial in US dollars until `now`, transactions included."""
-    if lease is None or plan is None or plan.rental is None:
-        return 0.0
-    rows = [row for run in results.values() for step in run for row in step.measurements]
-    return cost_of(plan.rental, lease.age_s(now), done_work(rows)).known_usd

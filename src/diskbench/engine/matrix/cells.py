@@ -6,11 +6,13 @@ import hashlib
 import logging
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from datetime import datetime
 from functools import cached_property, partial
 
 from ulid import ULID
 
-from diskbench.engine.matrix.admission import spent_on
+from diskbench.catalog.cost import cost_of
+from diskbench.catalog.prices import done_work
 from diskbench.engine.matrix.machine_reuse import keeps_machine, placed
 from diskbench.engine.session import Session
 from diskbench.engine.trial.lease import save
@@ -43,7 +45,7 @@ from diskbench.store.campaigns import (
 )
 from diskbench.store.database import database_time
 from diskbench.store.dialects import iso, present
-from diskbench.store.leases import load_lease
+from diskbench.store.leases import Lease, load_lease
 from diskbench.store.profile_file import find_profile
 from diskbench.store.rows import find_plan, load_plan
 from diskbench.store.step_rows import load_results
@@ -245,7 +247,7 @@ class LiveCells:
         values = after(row, campaign.limits, ending.end, problem, state=campaign.state, now=moment)
         over = values["state"] != "waiting"
         # A cell that was opened is no longer queued: renting was begun, by whichever process.
-        spent = spent_on(lease, *measured, now=now) if row.state != "queued" else 0.0
+        spent = _spent_on(lease, *measured, now=now) if row.state != "queued" else 0.0
         columns = {
             **values,
             "note": ending.not_released.message if ending.not_released else None,
@@ -288,6 +290,20 @@ class LiveCells:
 def _is_done(end: tuple[RunEnd, ...] | None) -> bool:
     """Whether every run ended well."""
     return end is not None and {run.state for run in end} == {"done"}
+
+
+def _spent_on(
+    lease: Lease | None,
+    plan: Plan | None,
+    results: Mapping[str, Sequence[StepResult]],
+    *,
+    now: datetime,
+) -> float:
+    """The known cost of one trial in US dollars until `now`, transactions included."""
+    if lease is None or plan is None or plan.rental is None:
+        return 0.0
+    rows = [row for run in results.values() for step in run for row in step.measurements]
+    return cost_of(plan.rental, lease.age_s(now), done_work(rows)).known_usd
 
 
 def plan_cell(session: Session, row: CellRow) -> Plan:

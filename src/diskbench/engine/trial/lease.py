@@ -10,13 +10,14 @@ the row is unchanged, and work that would outlast it is refused.
 A run stays in the evidence store in which it began; only a complete copy may replace it.
 """
 
+import logging
 import math
 import time
 from collections.abc import Sequence
 from datetime import datetime, timedelta
 
 from diskbench.engine.session import Session
-from diskbench.errors import DiskbenchError, InvalidValue, RentalFailed
+from diskbench.errors import DiskbenchError, InvalidValue, RentalFailed, StoreUnavailable
 from diskbench.model.ids import short
 from diskbench.model.rental import LeaseEnd
 from diskbench.model.spec import Plan
@@ -27,9 +28,16 @@ from diskbench.store.database import database_time
 from diskbench.store.dialects import iso
 from diskbench.store.evidence_place import is_same_store
 from diskbench.store.leases import Lease, extend_lease, load_lease
-from diskbench.store.rows import evidence_url_of, move_evidence, save_plans
+from diskbench.store.rows import (
+    evidence_url_of,
+    find_plan,
+    move_evidence,
+    save_plans,
+    unfinished_runs,
+)
 from diskbench.store.step_rows import load_results
 
+log = logging.getLogger(__name__)
 GRACE = timedelta(hours=1)
 """A lease lasts twice the longest time of its runs, and this much longer; our choice."""
 
@@ -92,6 +100,25 @@ def extend(session: Session, plan: Plan) -> bool:
     if plan.machine is not None:  # the trial's own lease covers its files on the machine
         extend_lease(session.database, plan.trial_id, until)
     return True
+
+
+def prolong(session: Session, trial_id: str) -> None:
+    """Extend the lease of a trial that this process has just claimed, where the trial has begun.
+    Raises InvalidValue for work that would outlast a machine whose lease cannot be extended; the
+    trial is then left unchanged."""
+    plan = find_plan(session.database, trial_id)
+    if plan is None or not unfinished_runs(session.database, trial_id):
+        return
+    try:
+        moved, failed = extend(session, plan), None
+    except StoreUnavailable:
+        raise
+    except DiskbenchError as error:  # the end in its row holds at least that long everywhere
+        moved, failed = False, error
+    if not moved:
+        check_lasts(session, plan, failed)
+    if failed is not None:
+        log.warning("the lease of %s could not be extended: %s", trial_id, failed.message)
 
 
 def move_end(session: Session, plan: Plan, until: str) -> None:

@@ -22,12 +22,11 @@ from diskbench.errors import AccessDenied, Busy, NotListedYet, Unanswered
 from diskbench.extras import missing
 from diskbench.model.options import RentSpec
 from diskbench.model.rental import Scope
-from diskbench.parallel import shared_property
 from diskbench.ports import RentWatch
 from diskbench.providers import recorder, waits
 from diskbench.providers.azure.disk_request import is_azure
 from diskbench.providers.azure.errors import MISSING, error_code, is_missing, refused, translate
-from diskbench.providers.skeleton.cloud import Sessions, unless_missing
+from diskbench.providers.skeleton.cloud import Sessions, shared_property, unless_missing
 from diskbench.providers.waits import CloudTiming, nap, repeated
 from diskbench.yaml_lines import packaged
 

@@ -18,11 +18,10 @@ from urllib.parse import quote, urlsplit
 from diskbench.errors import AccessDenied, Throttled
 from diskbench.extras import missing
 from diskbench.model.rental import Scope
-from diskbench.parallel import shared_property
 from diskbench.ports import RentWatch
 from diskbench.providers import recorder
 from diskbench.providers.gcp.errors import LOG_IN, is_missing, of_operation, refused, translate
-from diskbench.providers.skeleton.cloud import Sessions, unless_missing
+from diskbench.providers.skeleton.cloud import Sessions, shared_property, unless_missing
 from diskbench.providers.waits import ANSWER_S, CloudTiming, Still, repeated, until
 from diskbench.yaml_lines import packaged
 

@@ -13,6 +13,7 @@ import threading
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Hashable
 from datetime import UTC, datetime
+from functools import cached_property
 from typing import Any, Generic, Protocol, TypeVar
 
 from diskbench.errors import DiskbenchError
@@ -88,6 +89,19 @@ def unless_missing(ask: Callable[[], T], is_missing: Callable[[BaseException], b
 def today() -> str:
     """Today's date in UTC in the form of the catalogue's sources: `2026-11-21`."""
     return datetime.now(UTC).date().isoformat()
+
+
+class shared_property(cached_property[T]):  # noqa: N801 - named as what it is used like
+    """A cached property that is computed once, whichever thread asks first: since Python 3.12
+    cached_property may compute one twice."""
+
+    def __init__(self, compute: Callable[[Any], T]) -> None:
+        super().__init__(compute)
+        self._computing = threading.RLock()
+
+    def __get__(self, instance: Any, owner: type[Any] | None = None) -> Any:  # noqa: ANN401
+        with self._computing:
+            return super().__get__(instance, owner)
 
 
 class Shared(Protocol):

@@ -11,9 +11,10 @@ from typing import Any
 from diskbench.catalog.machine_book import machine_book
 from diskbench.errors import InvalidValue, UnknownName
 from diskbench.model.options import RentSpec
-from diskbench.plan.rent_options import field_of, flag
+from diskbench.plan.rent_options import flag
 from diskbench.providers.asked import refuse_options
 from diskbench.providers.error_table import refused
+from diskbench.units import field_of
 from diskbench.yaml_lines import packaged
 
 

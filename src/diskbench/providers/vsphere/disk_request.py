@@ -11,13 +11,14 @@ from diskbench.errors import InvalidValue, UnknownName
 from diskbench.model.base import Frozen
 from diskbench.model.options import RentSpec
 from diskbench.model.rental import DiskSpec
-from diskbench.plan.rent_options import check_endpoint, field_of
+from diskbench.plan.rent_options import check_endpoint
 from diskbench.providers.asked import check_count, check_lab, check_own
 from diskbench.providers.networks import is_loopback
 from diskbench.providers.skeleton.offer import RentalDetails
 from diskbench.providers.skeleton.shipped import read_forms
 from diskbench.providers.vsphere.errors import refused
 from diskbench.providers.vsphere.plugin import PLUGIN, VsphereOptions
+from diskbench.units import field_of
 
 Provisioning = Literal["thin", "lazy-zeroed", "eager-zeroed"]
 Controller = Literal["pvscsi", "nvme", "lsi"]

@@ -8,12 +8,12 @@ from typing import Any
 
 from diskbench.errors import InvalidValue, UnknownName
 from diskbench.model.rental import Which
-from diskbench.plan.rent_options import field_of
 from diskbench.providers.skeleton.leases import Tagged
 from diskbench.providers.vsphere.client import Item, Ref, Vsphere, moid
 from diskbench.providers.vsphere.disk_request import Template
 from diskbench.providers.vsphere.errors import refused, vim
 from diskbench.providers.vsphere.requests import mark
+from diskbench.units import field_of
 
 PATHS = ("name", "config.annotation", "config.template", "runtime.powerState")
 

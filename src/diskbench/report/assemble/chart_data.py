@@ -17,7 +17,8 @@ from diskbench.ports import EvidenceStore
 from diskbench.report.assemble.course import Band, StepCourse, band, by_step, courses
 from diskbench.report.assemble.latencies import Distribution, LatencyMap, distributions, latency_map
 from diskbench.report.assemble.loads import LoadCurve, load_curves
-from diskbench.report.assemble.report_view import Group, short_names
+from diskbench.report.assemble.report_view import Group
+from diskbench.report.assemble.side_by_side import short_names
 from diskbench.report.assemble.view import View
 from diskbench.report.assemble.words import rate_metric, row_href
 from diskbench.report.charts.measure import title

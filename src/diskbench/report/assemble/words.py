@@ -8,17 +8,15 @@ from typing import Literal
 
 from rich.cells import cell_len, set_cell_size
 
-from diskbench.analysis.setting import in_large_blocks
 from diskbench.model.comparison import Difference
 from diskbench.model.expectation import DiskPrice
-from diskbench.model.history import History
 from diskbench.units import (
     KIB,
-    counted,
     format_iops,
     format_latency_ns,
     format_mb_per_s,
     format_usd,
+    in_large_blocks,
 )
 
 NONE = "–"
@@ -41,24 +39,6 @@ def figure_text(metric: str) -> Callable[[float], str]:
 def change_text(change: float) -> str:
     """`−12.3 %`."""
     return f"{'−' if change < 0 else '+'}{abs(change) * 100:.1f} %"
-
-
-def nothing_text(history: History) -> str:
-    """`no change in 9 measurements; …`, or how many changes there were; too few measurements say
-    so."""
-    count, changes = len(history.points), len(history.changes)
-    if history.visible is None:
-        return f"measured {times(count)}; at least six measurements are needed to find a change"
-    words = counted(changes, "change") if changes else "no change"
-    return f"{words} in {count} measurements; {noise_text(history)}"
-
-
-def noise_text(history: History) -> str:
-    """`a change of 5 % or more would have been detected, noise 1.2 %`."""
-    found = ""
-    if history.visible is not None:
-        found = f"a change of {history.visible * 100:.0f} % or more would have been detected, "
-    return f"{found}noise {history.noise * 100:.1f} %"
 
 
 def difference_text(difference: Difference) -> str:
@@ -91,11 +71,6 @@ def cut(text: str, width: int, *, middle: bool = False) -> str:
     while cell_len(end) >= width:
         end = end[1:]
     return f"{set_cell_size(text, max(width - 1 - cell_len(end), 0))}…{end}"
-
-
-def times(count: int) -> str:
-    """`once`, `twice`, `3 times`."""
-    return {1: "once", 2: "twice"}.get(count, f"{count:,} times")
 
 
 NO_DATE = "no date"

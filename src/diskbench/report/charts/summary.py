@@ -3,7 +3,6 @@ and the picture of all three below the title of the result."""
 
 from collections.abc import Iterator, Sequence
 
-from diskbench.analysis.setting import in_large_blocks
 from diskbench.parallel import grouped
 from diskbench.report.assemble.chart_data import ChartData
 from diskbench.report.assemble.lines import StepLine
@@ -13,7 +12,7 @@ from diskbench.report.charts.layers import layer, layered
 from diskbench.report.charts.measure import Spec
 from diskbench.report.charts.palette import INK, MUTED, OF_DIRECTION
 from diskbench.report.charts.point import Row
-from diskbench.units import format_iops, format_mb_per_s
+from diskbench.units import format_iops, format_mb_per_s, in_large_blocks
 
 WIDTH = 260
 _BARS_WIDTH = 165

@@ -19,17 +19,9 @@ from diskbench.errors import InvalidValue
 from diskbench.model.base import Frozen
 from diskbench.model.ids import LAST
 from diskbench.model.result import Measurement, Warning  # noqa: A004 - the field's word
-from diskbench.model.run import Run
+from diskbench.model.run import GOBONNIEGO_FILE, Run
 from diskbench.parallel import grouped
-from diskbench.plan.published import (
-    GOBONNIEGO_FILE,
-    NearFigure,
-    RunSubject,
-    asked_of,
-    matching,
-    nearest,
-    part,
-)
+from diskbench.plan.published import NearFigure, RunSubject, asked_of, matching, nearest, part
 from diskbench.report.assemble.subject import marks_of
 from diskbench.results.refreshed_catalogue import open_books
 from diskbench.results.run_evidence import EvidenceOfRuns

@@ -9,7 +9,7 @@ from diskbench.catalog.published import Published
 from diskbench.plan.published import published_verdict
 from diskbench.report.assemble.words import figure_text, rate_words
 from diskbench.report.published.beside import ComparePublishedDocument, FigureBeside, RunsBeside
-from diskbench.report.terminal.screen import aligned, wrapped
+from diskbench.report.terminal.layout import aligned, wrapped
 
 WIDTH = 80
 _NAME = 36

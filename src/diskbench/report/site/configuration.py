@@ -19,7 +19,7 @@ from diskbench.report.page.page import drawn
 from diskbench.report.site.frame import METRIC_TITLES, Site, day, days, moment, render, run_href
 from diskbench.report.site.lines import field_words
 from diskbench.report.site.table import runs_table
-from diskbench.units import counted, format_bytes
+from diskbench.units import counted, format_bytes, times
 
 DRAWN = ("iops", "lat_mean_ns", "p99_ns")
 """Metrics with charts: MB/s follows from IOPS, other quantiles move with these. Tables show all."""
@@ -119,7 +119,7 @@ def _line(track: MetricHistory, place: int) -> dict[str, Any]:
     out = counted(track.left_out, "trial")
     left_out = f"; {out} left out: their facts differ" if track.left_out else ""
     once = len(track.history.points) <= 1
-    history = "measured once" if once else f"{since}{words.nothing_text(track.history)}"
+    history = "measured once" if once else f"{since}{track.history.nothing_words()}"
     return {
         "id": f"{track.metric}-{place}",
         "step": track.history.step,
@@ -161,7 +161,7 @@ def _drawn(
     first, last = track.history.points[0], track.history.points[-1]
     span = days(first.at, last.at)
     unit = "operations per second" if track.metric == "iops" else "time of one operation"
-    subtitle = f"{unit}; measured {words.times(measured)}{of_trials}, {span}; {between}"
+    subtitle = f"{unit}; measured {times(measured)}{of_trials}, {span}; {between}"
     figure = history_chart(
         track,
         id_=f"chart-{line['id']}",
@@ -188,7 +188,7 @@ def _changes(track: MetricHistory) -> list[dict[str, object]]:
             "before": show(change.median_before),
             "after": show(change.median_after),
             "change": words.change_text(change.change),
-            "since": words.times(change.since),
+            "since": times(change.since),
             "differences": "; ".join(map(words.difference_text, change.differences)),
         }
         for change in track.history.changes
@@ -230,7 +230,7 @@ def _summary(configuration: Configuration) -> str:
     runs, machines = len(configuration.runs), configuration.machines
     on = f"{counted(runs, 'run')} on {counted(machines, 'machine')}"
     span = days(configuration.first, configuration.last)
-    told = f"measured {words.times(configuration.times)}: {on}, {span}"
+    told = f"measured {times(configuration.times)}: {on}, {span}"
     if not configuration.undated:
         return told
     undated = _some(configuration.undated[:_MOST_VALUES], len(configuration.undated))

@@ -12,7 +12,7 @@ from diskbench.model.expectation import LIMIT_WORDS
 from diskbench.plan.advise import Advice, Answer
 from diskbench.plan.demand import Demand
 from diskbench.report.assemble.words import cut
-from diskbench.report.terminal.screen import aligned, wrapped
+from diskbench.report.terminal.layout import aligned, wrapped
 from diskbench.units import format_iops, format_mb_per_s, format_usd
 
 SHOWN_REFUSED = 5

@@ -19,13 +19,10 @@ from diskbench.report.assemble.words import (
     difference_text,
     figure_text,
     local_time,
-    noise_text,
-    nothing_text,
-    times,
     utc_moment,
 )
-from diskbench.report.terminal.screen import aligned, sparkline, wrapped
-from diskbench.units import counted
+from diskbench.report.terminal.layout import aligned, sparkline, wrapped
+from diskbench.units import counted, times
 
 _NARROWEST = 12
 _METRICS: dict[Metric, str] = {
@@ -175,7 +172,7 @@ def regression_lines(
         elif history.visible is None:
             few.append(len(history.points))
         else:
-            text = f"{_name(history)}: {nothing_text(history)}, {_limits(history)}"
+            text = f"{_name(history)}: {history.nothing_words()}, {_limits(history)}"
             steady += wrapped("", text, width)
     for _, lines in sorted(changed, key=itemgetter(0)):
         yield from lines
@@ -219,7 +216,7 @@ def _history(history: History, width: int) -> Iterator[str]:
         yield from wrapped("  ", text, width)
         text = "; ".join(map(difference_text, change.differences))
         yield from wrapped("    what changed with it: ", text, width)
-    yield from wrapped("  ", f"{noise_text(history)}, {_limits(history)}", width)
+    yield from wrapped("  ", f"{history.noise_words()}, {_limits(history)}", width)
 
 
 def _name(history: History) -> str:

@@ -7,9 +7,9 @@ from itertools import compress
 
 from diskbench.model.ids import short
 from diskbench.model.result import FINAL_STATES
-from diskbench.model.run import Headline, ListedTrial, Run
+from diskbench.model.run import IMPORT, Headline, ListedTrial, Run
 from diskbench.report.assemble.words import NO_DATE, NONE, cut, local_time, rate_words
-from diskbench.report.terminal.screen import aligned
+from diskbench.report.terminal.layout import aligned
 from diskbench.units import format_mb_per_s
 from diskbench.visible import shortened
 
@@ -80,8 +80,6 @@ NOT_JUDGED = "?"
 EMULATED = "*"
 IMPORTED, PUBLISHED = "†", "‡"
 _SUSPENDED = "suspended"
-_IMPORT = "import/"
-"""What the provider of an imported run begins with; the tool's name follows."""
 _RUNS = re.compile(r" (?:×\d+|\d+ of \d+)$")
 """The number of runs after a profile: it is not cut."""
 
@@ -131,7 +129,7 @@ def bought(run: Run) -> str:
     if run.disk_type:
         return " ".join(word for word in (f"{by}{disk(run)}", run.region) if word)
     if run.imported:
-        return f"{run.provider.removeprefix(_IMPORT)} {run.place}".strip()
+        return f"{run.provider.removeprefix(IMPORT)} {run.place}".strip()
     return ":".join(word for word in (where(run), target(run)) if word)
 
 

@@ -7,7 +7,6 @@ from collections.abc import Iterable, Iterator, Sequence
 from itertools import groupby
 from typing import TextIO
 
-from diskbench.analysis.setting import SHOWN_AS_BYTES
 from diskbench.model.expectation import (
     LIMIT_WORDS,
     BeyondCredit,
@@ -19,8 +18,9 @@ from diskbench.model.spec import Plan
 from diskbench.plan.cost import cost_of_plan
 from diskbench.report.assemble.subject import disks_words, machine, price_lines, target
 from diskbench.report.assemble.words import cut
-from diskbench.report.terminal.screen import wrapped
+from diskbench.report.terminal.layout import wrapped
 from diskbench.units import (
+    SHOWN_AS_BYTES,
     counted,
     format_bytes,
     format_duration_s,

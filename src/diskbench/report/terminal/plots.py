@@ -19,7 +19,7 @@ from diskbench.parallel import grouped
 from diskbench.ports import EvidenceStore
 from diskbench.report.assemble.phases import clock
 from diskbench.report.assemble.words import cut
-from diskbench.report.terminal.screen import sparkline
+from diskbench.report.terminal.layout import sparkline
 from diskbench.results.trial import Trial
 from diskbench.store.frames import histogram_rows
 from diskbench.store.stored_series import rate_rows

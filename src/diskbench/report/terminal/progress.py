@@ -25,7 +25,8 @@ from diskbench.ports import EvidenceStore, Watcher
 from diskbench.report.assemble.phases import clock
 from diskbench.report.assemble.subject import namer
 from diskbench.report.assemble.words import rate_words
-from diskbench.report.terminal.screen import GuardedLive, hanging, screen
+from diskbench.report.terminal.layout import hanging
+from diskbench.report.terminal.screen import GuardedLive, screen
 from diskbench.results.run_evidence import phases_of
 from diskbench.units import format_duration_s, format_iops, format_latency_ns, format_mb_per_s
 

@@ -22,11 +22,12 @@ from diskbench.report.assemble.lines import (
     runs_words,
 )
 from diskbench.report.assemble.next_step import for_hosts
-from diskbench.report.assemble.report_view import rows_of_views
+from diskbench.report.assemble.side_by_side import rows_of_views
 from diskbench.report.assemble.subject import AUDIT_FAILED, SHARED, Subject
 from diskbench.report.assemble.view import View
 from diskbench.report.assemble.words import NONE
-from diskbench.report.terminal.screen import print_trimmed, sparkline, wrapped
+from diskbench.report.terminal.layout import sparkline, wrapped
+from diskbench.report.terminal.screen import print_trimmed
 from diskbench.report.terminal.verdict_text import WIDTH, verdict_lines
 from diskbench.units import counted
 

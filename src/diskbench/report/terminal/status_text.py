@@ -13,8 +13,9 @@ from diskbench.model.campaign import CellState, CellStatus, FleetDocument, Matri
 from diskbench.model.finding import Finding
 from diskbench.model.ids import short
 from diskbench.model.schedule import Occurrence, ScheduleStatus
+from diskbench.report.terminal.layout import aligned, wrapped
 from diskbench.report.terminal.result_text import beside_table
-from diskbench.report.terminal.screen import Fitted, aligned, wrapped
+from diskbench.report.terminal.screen import Fitted
 from diskbench.units import counted, format_duration_s, format_share
 
 _NO_WORKER = "no worker is running; start one with: diskbench worker"

@@ -22,7 +22,7 @@ from diskbench.model.verdict import Judged, Trust, Verdict
 from diskbench.report.assemble.phases import clock
 from diskbench.report.assemble.summary import shares_of_time, short_limit
 from diskbench.report.assemble.words import NONE, figure
-from diskbench.report.terminal.screen import aligned, wrapped
+from diskbench.report.terminal.layout import aligned, wrapped
 
 WIDTH = 80
 _HEAD = ("", "promised", "measured", "ratio", "limited by", "trust")

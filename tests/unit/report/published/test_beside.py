@@ -14,7 +14,8 @@ from tests.unit.report import made
 from diskbench.catalog.published import SEEDS, find_published, load_published
 from diskbench.engine.published_outlook import published_outlook
 from diskbench.model.result import Warning  # noqa: A004 - the field's word
-from diskbench.plan.published import GOBONNIEGO_FILE, RunSubject
+from diskbench.model.run import GOBONNIEGO_FILE
+from diskbench.plan.published import RunSubject
 from diskbench.report.page.write_report import chart_markdown, chart_page
 from diskbench.report.published.beside import (
     ComparePublishedDocument,

@@ -11,9 +11,9 @@ from tests.rigs.runs import a_run
 from diskbench.model.phase import Cliff
 from diskbench.model.run import Headline, ListedTrial
 from diskbench.report.terminal import plots
+from diskbench.report.terminal.layout import hanging, sparkline
 from diskbench.report.terminal.lists import legend, run_lines, target, trial_lines, where
 from diskbench.report.terminal.plots import Screen, plot_percentiles, plot_seconds
-from diskbench.report.terminal.screen import hanging, sparkline
 
 
 def test_columns_line_up_under_their_header_and_those_that_no_run_fills_are_left_out():

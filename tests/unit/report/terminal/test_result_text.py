@@ -17,7 +17,7 @@ from diskbench.model.doubts import DOUBTS
 from diskbench.model.ids import short
 from diskbench.model.result import Warning  # noqa: A004 - the field's word
 from diskbench.model.spec import Loop
-from diskbench.report.assemble.report_view import short_names
+from diskbench.report.assemble.side_by_side import short_names
 from diskbench.report.assemble.subject import subject_of_plan
 from diskbench.report.terminal import result_text
 

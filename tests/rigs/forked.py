@@ -25,8 +25,8 @@ from pathlib import Path
 KNOWN = frozenset({"stdin", "stdout", "stderr", "text", "env", "cwd", "start_new_session"})
 """Arguments of Popen that a forked process obeys."""
 IMPORTED = ("diskbench.cli", "diskbench.engine", "diskbench.store", "diskbench.hosts")
-USED_WITHIN = ("duckdb", "numpy", "paramiko", "polars")
-"""What functions import that most commands call."""
+USED_WITHIN = ("numpy", "paramiko")
+"""What functions import that most commands call, but for what starts threads (duckdb, polars)."""
 PR_SET_CHILD_SUBREAPER = 36  # prctl(2)
 _one_at_a_time = threading.Lock()
 _servers: list[subprocess.Popen[bytes]] = []

@@ -176,6 +176,8 @@ LOADS = {
 }
 """GoBonnieGo's steps (bench/bench.go), hdparm's -t, dd's and those of the fio line that was
 published, by their names in our profiles. GoBonnieGo's queue depth is unknown."""
+GOBONNIEGO_STEPS = {"seqwrite": "seq-write-64k", "seqread": "seq-read-64k", "iops": "rand-512-9to1"}
+"""Steps of an imported GoBonnieGo file → those of the profile that repeats it."""
 
 
 class PublishedDocument(Frozen):

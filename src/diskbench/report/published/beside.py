@@ -31,8 +31,6 @@ from diskbench.store.query import find_runs
 from diskbench.store.where import Filter
 
 RATES = frozenset({"iops", "bytes_per_s"})
-_IMPORTED = {"seqwrite": "seq-write-64k", "seqread": "seq-read-64k", "iops": "rand-512-9to1"}
-"""Steps of an imported GoBonnieGo file → those of the profile that repeats it."""
 
 
 class FigureBeside(Frozen):
@@ -52,7 +50,7 @@ def figure_beside(figure: Published, trial: Trial) -> FigureBeside | None:
     """A figure beside a trial's runs at their lasting level; None where no row has the figure. No
     figure spans a cliff (MR-3): if the disk fell between two runs and stayed low
     (analysis/drift.py), only the runs after the fall count."""
-    names = _IMPORTED if trial.runs[0].provider == GOBONNIEGO_FILE else {}
+    names = published.GOBONNIEGO_STEPS if trial.runs[0].provider == GOBONNIEGO_FILE else {}
     whole = figure.direction == "total"
     directions = {"read", "write", "mixed"} if whole else {figure.direction}
     rows = (

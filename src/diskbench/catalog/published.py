@@ -19,7 +19,7 @@ from __future__ import annotations
 
 import functools
 import json
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import PurePath
@@ -178,6 +178,21 @@ LOADS = {
 published, by their names in our profiles. GoBonnieGo's queue depth is unknown."""
 GOBONNIEGO_STEPS = {"seqwrite": "seq-write-64k", "seqread": "seq-read-64k", "iops": "rand-512-9to1"}
 """Steps of an imported GoBonnieGo file → those of the profile that repeats it."""
+
+
+RATES = frozenset({"iops", "bytes_per_s"})
+
+
+def both_rates(
+    figures: Mapping[Metric, float], load: Load | None
+) -> tuple[float | None, float | None]:
+    """IOPS and bytes a second among figures; the one from the other where the load is known."""
+    iops, moved = figures.get("iops"), figures.get("bytes_per_s")
+    if load is not None and iops is None and moved is not None:
+        iops = moved / load.block_bytes
+    elif load is not None and moved is None and iops is not None:
+        moved = iops * load.block_bytes
+    return iops, moved
 
 
 class PublishedDocument(Frozen):

@@ -14,7 +14,7 @@ from sqlalchemy.engine import Engine
 
 from diskbench.analysis.drift import fall_of
 from diskbench.catalog import published
-from diskbench.catalog.published import Metric, Published
+from diskbench.catalog.published import RATES, Metric, Published
 from diskbench.errors import InvalidValue
 from diskbench.model.base import Frozen
 from diskbench.model.ids import LAST
@@ -29,8 +29,6 @@ from diskbench.results.selection import Selection, chosen
 from diskbench.results.trial import Trial, read_trials
 from diskbench.store.query import find_runs
 from diskbench.store.where import Filter
-
-RATES = frozenset({"iops", "bytes_per_s"})
 
 
 class FigureBeside(Frozen):

@@ -8,7 +8,7 @@ from fnmatch import fnmatchcase
 from operator import attrgetter
 from typing import Literal
 
-from diskbench.catalog.published import SEEDS, Published
+from diskbench.catalog.published import RATES, SEEDS, Published
 from diskbench.errors import InvalidValue, UnknownName
 from diskbench.model.base import Frozen
 from diskbench.model.expectation import PlanExpectation, StepExpectation
@@ -21,7 +21,6 @@ from diskbench.report.charts.price import price_chart
 from diskbench.report.charts.promised import promised_chart
 from diskbench.report.charts.runs_line import CLIFF, cliff, runs_chart
 from diskbench.report.charts.spread import spread_chart
-from diskbench.report.published.beside import RATES
 from diskbench.units import MIB
 from diskbench.yaml_lines import packaged
 

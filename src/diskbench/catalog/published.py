@@ -19,7 +19,7 @@ from __future__ import annotations
 
 import functools
 import json
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import PurePath
@@ -207,12 +207,7 @@ class PublishedDocument(Frozen):
 def parse_post(document: Document, name: str) -> tuple[Published, ...]:
     """The figures of a file, called `name`, in its order; their ids begin with the name's stem.
     Raises InvalidValue naming the line and the fault."""
-    file, figures = _PostFile(document, name), dict[str, Published]()
-    for place, figure in file.figures():
-        if figure.id in figures:
-            raise file.refused(place, f"{figure.id} is given twice")
-        figures[figure.id] = figure
-    return tuple(figures.values())
+    return tuple(_PostFile(document, name).figures().values())
 
 
 _KINDS: dict[type, str] = {dict: "a mapping", list: "a list", str: "text"}
@@ -259,9 +254,9 @@ class _PostFile:
             at = ("source", *error.errors()[0]["loc"])
             raise self.refused(at, f"source: {value_faults(error, 'it')}") from error
 
-    def figures(self) -> Iterator[tuple[Place, Published]]:
-        """Each figure with its place."""
-        post = self._post()
+    def figures(self) -> dict[str, Published]:
+        """Each figure by its id."""
+        post, figures = self._post(), dict[str, Published]()
         for number, _ in enumerate(self._at(list, "tables")):
             table: _Part = ("tables", number), self._at(dict, "tables", number)
             for index, _ in enumerate(self._at(list, "tables", number, "rows")):
@@ -275,7 +270,11 @@ class _PostFile:
                     cell = (*at, "figures", name)
                     work = self._named("workload", name, cell)
                     parts = (table, work, machine, disk, row, (cell, self._at(dict, *cell)))
-                    yield cell, self._figure(post, name, parts)
+                    figure = self._figure(post, name, parts)
+                    if figure.id in figures:
+                        raise self.refused(cell, f"{figure.id} is given twice")
+                    figures[figure.id] = figure
+        return figures
 
     def _figure(self, post: Post, name: str, parts: Sequence[_Part]) -> Published:
         """The figure in these parts of the file; a later one decides."""

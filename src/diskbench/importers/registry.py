@@ -138,7 +138,7 @@ def _looks_like(data: bytes) -> str:
         return "fio's terse output of version 2, which names no fio version: use --terse-version=3"
     for sign, words in packaged("diskbench.importers", "signs.yaml"):
         if match := re.search(sign, text, re.MULTILINE):
-            return words.format(match[0].removeprefix("fio-"))
+            return str(words).format(match[0].removeprefix("fio-"))
     first = text.splitlines()[0].strip()
     if first[:1] in "{[":
         return "JSON of an unknown tool"

@@ -21,6 +21,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from operator import attrgetter
 from statistics import fmean, median, stdev
+from typing import Any
 
 from diskbench.analysis.setting import FEWEST_FLAT, Setting, Stretch, device_rate
 from diskbench.analysis.stretches import Measured, StepPromise
@@ -78,13 +79,14 @@ def asked_of(row: Run, plan: Plan | None) -> RunSubject:
     """
     rental, hint, machine = plan.rental if plan else None, hint_of(row.labels), row.instance_type
     region = rental.scope.region if rental else None
+    names = ("cloud", "disk_type", "size_gib", "iops", "cache")
+    sold: tuple[Any, ...]
     if row.has("published"):
         of_disk = ("disk_cloud", "disk_type", "disk_gib", "provisioned_iops", "host_cache")
         sold, region = attrgetter(*of_disk)(row), row.region
     elif rental is None and hint.as_disk is not None:
         machine = hint.as_machine or machine
-        of_disk = ("cloud", "disk_type", "size_gib", "iops", "cache")
-        sold = attrgetter(*of_disk)(named_disk(hint.as_disk))
+        sold = attrgetter(*names)(named_disk(hint.as_disk))
     else:
         disk, size = rental.disk if rental else None, row.disk_size_bytes or row.size_bytes
         unsold = (None, size / GIB if size else None, None)
@@ -93,7 +95,7 @@ def asked_of(row: Run, plan: Plan | None) -> RunSubject:
     return RunSubject(
         "gobonniego" if row.provider == GOBONNIEGO_FILE else str(row.profile),
         row.parameters,
-        *sold,
+        **dict(zip(names, sold, strict=True)),
         instance_type=machine,
         region=region,
         memory_gib=row.memory_bytes / GIB if row.memory_bytes else None,

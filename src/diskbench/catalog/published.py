@@ -28,7 +28,7 @@ from typing import TYPE_CHECKING, Any, Literal, TypeVar
 from pydantic import Field, ValidationError, model_validator
 
 from diskbench.catalog.lookup import dated_limits
-from diskbench.errors import DiskbenchError, InvalidValue, UnknownName, did_you_mean
+from diskbench.errors import DiskbenchError, InvalidValue, UnknownName, check_known, did_you_mean
 from diskbench.model.base import Frozen
 from diskbench.model.expectation import Load
 from diskbench.model.value_fault import value_faults
@@ -347,10 +347,8 @@ def filtered(
     """The figures that meet all that is not None. `disk` is a type (`gp2`) or a part of the disk's
     words, in any case."""
     every = load_published()
-    if seed is not None and seed not in SEEDS:
-        raise UnknownName("post", seed, SEEDS)
-    if provider is not None and provider not in (known := {f.provider for f in every}):
-        raise UnknownName("provider with published figures", provider, known)
+    check_known("post", seed, SEEDS)
+    check_known("provider with published figures", provider, {f.provider for f in every})
     part = (disk or "").casefold()
     matching = tuple(
         figure

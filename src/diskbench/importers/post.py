@@ -8,6 +8,7 @@ other imports; the day is that of the post.
 """
 
 from collections.abc import Iterable, Iterator, Sequence
+from functools import lru_cache
 
 from diskbench.catalog.published import LOADS, RATES, Published, both_rates, parse_post
 from diskbench.errors import InvalidValue
@@ -19,6 +20,7 @@ from diskbench.yaml_lines import read_yaml
 _MOST_RUNS = 1000
 
 
+@lru_cache(maxsize=8)  # each run of a post asks for the whole file
 def read_post(data: bytes, name: str) -> form.Imported:
     """The trials of a post, in the order of its tables. Raises InvalidValue naming the line."""
     document = read_yaml(form.text_of(data, name))

@@ -238,10 +238,9 @@ def trial_beside(
         taken = matching(asked, figures)
     pairs = tuple(pair for one in taken if (pair := figure_beside(one, trial)) is not None)
     disk = f"{asked.disk_type} of {asked.cloud}" if asked.disk_type else "a disk of no known type"
-    words = [f"{asked.profile} on {disk}"]
-    words += [f"{asked.size_gib:.4g} GiB"] if asked.size_gib else []
-    words += [f"host caching {asked.cache}"] if asked.cache else []
-    words += [asked.instance_type] if asked.instance_type else []
+    size = f"{asked.size_gib:.4g} GiB" if asked.size_gib else ""
+    cache = f"host caching {asked.cache}" if asked.cache else ""
+    words = filter(None, (f"{asked.profile} on {disk}", size, cache, asked.instance_type))
     run_ids = tuple(run.run_id for run in trial.runs)
     beside = RunsBeside(
         trial_id=trial.trial_id, run_ids=run_ids, subject=", ".join(words), marks=marks

@@ -15,7 +15,7 @@ An error that is stored, or handed to another process, is a `model.outcome.Probl
 """
 
 import difflib
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 
 
 class DiskbenchError(Exception):
@@ -62,6 +62,14 @@ class UnknownName(UserError):
         super().__init__(message, advice=advice or f"{hint}{listed}", field=field)
         # For messages that already list the known names: the nearest ones are advice enough.
         self.short_advice = advice or hint.rstrip() or listed
+
+
+def check_known(
+    kind: str, value: str | None, known: Collection[str], *, advice: str = "", field: str = ""
+) -> None:
+    """Raise UnknownName for a value that is not among the `known`; None is no value."""
+    if value is not None and value not in known:
+        raise UnknownName(kind, value, known, advice=advice, field=field)
 
 
 class NothingSelected(UnknownName):

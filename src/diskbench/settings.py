@@ -17,7 +17,7 @@ from typing import Any, Literal
 from platformdirs import user_config_path, user_data_path
 from pydantic import Field, SecretStr, ValidationError, field_validator
 
-from diskbench.errors import InvalidValue, UnknownName
+from diskbench.errors import InvalidValue, check_known
 from diskbench.files import read_text
 from diskbench.limits import SETTINGS_BYTES
 from diskbench.model.base import Frozen
@@ -162,8 +162,7 @@ def _file(path: Path) -> list[_Value]:
     except ValueError as error:  # of TOML, and of numbers with thousands of digits
         raise InvalidValue(f"{path} is not valid TOML: {error}") from error
     for name in table:
-        if name not in NAMES:
-            raise UnknownName(f"setting in {path}:", name, NAMES)
+        check_known(f"setting in {path}:", name, NAMES)
     return [(name, value, str(path)) for name, value in table.items()]
 
 

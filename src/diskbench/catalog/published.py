@@ -19,7 +19,7 @@ from __future__ import annotations
 
 import functools
 import json
-from collections.abc import Iterator, Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import PurePath
@@ -28,7 +28,7 @@ from typing import TYPE_CHECKING, Any, Literal, TypeVar
 from pydantic import Field, ValidationError, model_validator
 
 from diskbench.catalog.lookup import dated_limits
-from diskbench.errors import DiskbenchError, InvalidValue, UnknownName, did_you_mean
+from diskbench.errors import DiskbenchError, InvalidValue, UnknownName, check_known, did_you_mean
 from diskbench.model.base import Frozen
 from diskbench.model.expectation import Load
 from diskbench.model.value_fault import value_faults
@@ -176,6 +176,23 @@ LOADS = {
 }
 """GoBonnieGo's steps (bench/bench.go), hdparm's -t, dd's and those of the fio line that was
 published, by their names in our profiles. GoBonnieGo's queue depth is unknown."""
+GOBONNIEGO_STEPS = {"seqwrite": "seq-write-64k", "seqread": "seq-read-64k", "iops": "rand-512-9to1"}
+"""Steps of an imported GoBonnieGo file → those of the profile that repeats it."""
+
+
+RATES = frozenset({"iops", "bytes_per_s"})
+
+
+def both_rates(
+    figures: Mapping[Metric, float], load: Load | None
+) -> tuple[float | None, float | None]:
+    """IOPS and bytes a second among figures; the one from the other where the load is known."""
+    iops, moved = figures.get("iops"), figures.get("bytes_per_s")
+    if load is not None and iops is None and moved is not None:
+        iops = moved / load.block_bytes
+    elif load is not None and moved is None and iops is not None:
+        moved = iops * load.block_bytes
+    return iops, moved
 
 
 class PublishedDocument(Frozen):
@@ -190,12 +207,7 @@ class PublishedDocument(Frozen):
 def parse_post(document: Document, name: str) -> tuple[Published, ...]:
     """The figures of a file, called `name`, in its order; their ids begin with the name's stem.
     Raises InvalidValue naming the line and the fault."""
-    file, figures = _PostFile(document, name), dict[str, Published]()
-    for place, figure in file.figures():
-        if figure.id in figures:
-            raise file.refused(place, f"{figure.id} is given twice")
-        figures[figure.id] = figure
-    return tuple(figures.values())
+    return tuple(_PostFile(document, name).figures().values())
 
 
 _KINDS: dict[type, str] = {dict: "a mapping", list: "a list", str: "text"}
@@ -242,9 +254,9 @@ class _PostFile:
             at = ("source", *error.errors()[0]["loc"])
             raise self.refused(at, f"source: {value_faults(error, 'it')}") from error
 
-    def figures(self) -> Iterator[tuple[Place, Published]]:
-        """Each figure with its place."""
-        post = self._post()
+    def figures(self) -> dict[str, Published]:
+        """Each figure by its id."""
+        post, figures = self._post(), dict[str, Published]()
         for number, _ in enumerate(self._at(list, "tables")):
             table: _Part = ("tables", number), self._at(dict, "tables", number)
             for index, _ in enumerate(self._at(list, "tables", number, "rows")):
@@ -258,7 +270,11 @@ class _PostFile:
                     cell = (*at, "figures", name)
                     work = self._named("workload", name, cell)
                     parts = (table, work, machine, disk, row, (cell, self._at(dict, *cell)))
-                    yield cell, self._figure(post, name, parts)
+                    figure = self._figure(post, name, parts)
+                    if figure.id in figures:
+                        raise self.refused(cell, f"{figure.id} is given twice")
+                    figures[figure.id] = figure
+        return figures
 
     def _figure(self, post: Post, name: str, parts: Sequence[_Part]) -> Published:
         """The figure in these parts of the file; a later one decides."""
@@ -331,10 +347,8 @@ def filtered(
     """The figures that meet all that is not None. `disk` is a type (`gp2`) or a part of the disk's
     words, in any case."""
     every = load_published()
-    if seed is not None and seed not in SEEDS:
-        raise UnknownName("post", seed, SEEDS)
-    if provider is not None and provider not in (known := {f.provider for f in every}):
-        raise UnknownName("provider with published figures", provider, known)
+    check_known("post", seed, SEEDS)
+    check_known("provider with published figures", provider, {f.provider for f in every})
     part = (disk or "").casefold()
     matching = tuple(
         figure

@@ -16,7 +16,7 @@ import yaml
 from pydantic import ConfigDict, Field, ValidationError, model_validator
 
 from diskbench.catalog import sourced_figures
-from diskbench.errors import InvalidValue, UnknownName
+from diskbench.errors import InvalidValue, UnknownName, check_known
 from diskbench.model.base import Frozen
 from diskbench.model.value_fault import value_faults
 from diskbench.plugin import (
@@ -239,8 +239,7 @@ class Catalogue(sourced_figures.ProviderFile):
 
     def disk(self, disk_type: str) -> DiskEntry:
         """Return a disk type by its name. Raises UnknownName."""
-        if disk_type not in self.disks:
-            raise UnknownName(f"{self.cloud} disk type", disk_type, self.disks, field="disk")
+        check_known(f"{self.cloud} disk type", disk_type, self.disks, field="disk")
         return self.disks[disk_type]
 
     @model_validator(mode="after")

@@ -15,7 +15,7 @@ from pydantic import Field
 from diskbench.catalog.bucket import Allowance, SharedLimits
 from diskbench.catalog.lookup import DiskLimits, limits
 from diskbench.catalog.shipped import DiskEntry, catalogue
-from diskbench.errors import InvalidValue, UnknownName
+from diskbench.errors import InvalidValue, check_known
 from diskbench.model.base import Frozen
 from diskbench.model.rental import DiskSpec
 
@@ -93,8 +93,7 @@ def tier_limits(cloud: str, disk_type: str, tier: str, size_gib: float) -> DiskL
         )
     own = limits(cloud, disk_type, size_gib)
     rows = {row.name: row for row in table.rows}
-    if tier not in rows:
-        raise UnknownName("performance tier", tier, rows, field="performance_tier")
+    check_known("performance tier", tier, rows, field="performance_tier")
     assert own.tier is not None
     if rows[tier].gib < rows[own.tier].gib:
         raise InvalidValue(

@@ -20,7 +20,7 @@ from diskbench.cli.proof import write_proof
 from diskbench.cli.recorded import load_of
 from diskbench.cli.stores import DatabaseUrl, database
 from diskbench.cli.terminal import TableOrJson, option, print_json, table_width, terminal_width
-from diskbench.errors import InvalidValue, StoreUnavailable, UnknownName
+from diskbench.errors import InvalidValue, StoreUnavailable, UnknownName, check_known
 from diskbench.model.expectation import Load
 from diskbench.model.threshold import Threshold
 from diskbench.plan.advise import Market, path_to
@@ -283,8 +283,7 @@ def _markets(
     its first. Raises UnknownName."""
     sold = clouds()
     for name in providers:
-        if name not in sold:
-            raise UnknownName("provider with disks in the catalogue", name, sold)
+        check_known("provider with disks in the catalogue", name, sold)
     chosen = providers or sold
     if machine is not None:
         chosen = _of_machine(books, chosen, machine)

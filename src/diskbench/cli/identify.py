@@ -9,7 +9,7 @@ from diskbench.cli import completion
 from diskbench.cli.selecting import ids
 from diskbench.cli.stores import DatabaseUrl, EvidenceUrl, database, evidence
 from diskbench.cli.terminal import TableOrJson, argument, option, print_json
-from diskbench.errors import UnknownName
+from diskbench.errors import check_known
 from diskbench.model.ids import short
 from diskbench.plan.identify import by_type, sizes_of, type_words
 from diskbench.report.terminal.layout import hanging
@@ -42,8 +42,7 @@ def identify(
     type, size and machine. A figure that does not fit counts as 10 % off; so does a size or a
     provisioned figure that was chosen to fit. Exits 0 even if nothing fits.
     """
-    if cloud is not None and cloud not in clouds():
-        raise UnknownName("provider with disks in the catalogue", cloud, clouds())
+    check_known("provider with disks in the catalogue", cloud, clouds())
     engine = database(database_url)
     measured, _ = run_or_set(engine, Selection((run,)))
     store = evidence(evidence_url or measured.evidence_url)

@@ -15,7 +15,7 @@ from diskbench.cli.results_show import hint, hinting
 from diskbench.cli.selecting import print_id, selecting
 from diskbench.cli.stores import DatabaseUrl, EvidenceUrl, database, evidence
 from diskbench.cli.terminal import argument, option
-from diskbench.errors import InvalidValue, UnknownName
+from diskbench.errors import InvalidValue, check_known
 from diskbench.files import file_format, write_pieces
 from diskbench.model.ids import short
 from diskbench.report.terminal.import_text import import_line
@@ -155,8 +155,7 @@ def _shipped(file: Path) -> Path | None:
     if not (name := str(file)).startswith(_SHIPPED):
         return None
     seed = name.removeprefix(_SHIPPED)
-    if seed not in SEEDS:
-        raise UnknownName("post", seed, SEEDS)
+    check_known("post", seed, SEEDS)
     return Path(str(resources.files("diskbench.catalog") / post_file(seed)))
 
 

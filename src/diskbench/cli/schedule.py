@@ -27,7 +27,7 @@ from diskbench.engine.schedule.schedules import (
 )
 from diskbench.engine.schedule.schedules import backfill as make_up_for
 from diskbench.engine.schedule.schedules import trigger as begin_now
-from diskbench.errors import UnknownName
+from diskbench.errors import check_known
 from diskbench.model.schedule import ScheduleDocument, ScheduleStatus
 from diskbench.report.terminal.layout import hanging
 from diskbench.report.terminal.status_text import schedule_lines
@@ -164,8 +164,7 @@ def backfill(
 def _one(url: str | None, name: str, *, upcoming: int = 1, past: int = 1) -> ScheduleStatus:
     now, counts = datetime.now(UTC), {"upcoming_ones": upcoming, "past": past}
     known = {of.name: of for of in schedule_statuses(database(url), now=now, **counts)}
-    if name not in known:
-        raise UnknownName("schedule", name, known)
+    check_known("schedule", name, known)
     return known[name]
 
 

@@ -5,7 +5,7 @@ import json
 from typing import Annotated, Any
 
 from diskbench.cli.terminal import argument
-from diskbench.errors import UnknownName
+from diskbench.errors import check_known
 from diskbench.store.document import model_schema, results_schema
 
 MODELS = {
@@ -30,8 +30,7 @@ def schema(
     document: Annotated[str, argument("DOCUMENT", f"Which document: {', '.join(DOCUMENTS)}.")],
 ) -> None:
     """Print the JSON schema of a document."""
-    if document not in DOCUMENTS:
-        raise UnknownName("document", document, DOCUMENTS)
+    check_known("document", document, DOCUMENTS)
     print(json.dumps(_schema(document), indent=2))
 
 

@@ -18,7 +18,7 @@ from typing import Any, Final, Literal, Self
 
 from pydantic import Field, ValidationError, field_serializer, model_validator
 
-from diskbench.errors import InvalidValue, ProfileError, UnknownName
+from diskbench.errors import InvalidValue, ProfileError, UnknownName, check_known
 from diskbench.fio.guard import settable
 from diskbench.fio.jobfile import ALIASES, may_be_secret, variables
 from diskbench.limits import ROUNDS, YAML_BYTES
@@ -167,8 +167,7 @@ def shipped_names() -> tuple[str, ...]:
 @cache
 def shipped_profile(name: str) -> Profile:
     """The shipped profile `name`. Raises UnknownName with the nearest names."""
-    if name not in shipped_names():
-        raise UnknownName("profile", name, shipped_names(), field="profile")
+    check_known("profile", name, shipped_names(), field="profile")
     path = shipped_directory("jobs") / f"{name}{SUFFIX}"
     return parse_profile(path.read_text("utf-8"), name=name)
 

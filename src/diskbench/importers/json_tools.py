@@ -18,6 +18,7 @@ from collections.abc import Iterator, Mapping
 from datetime import UTC, datetime
 from typing import Any
 
+from diskbench.catalog.published import GOBONNIEGO_STEPS, LOADS
 from diskbench.errors import InvalidValue
 from diskbench.fio.declared import block_bytes, directions_of, first_names, iodepth, numjobs, rw_of
 from diskbench.fio.numbers import bytes_of
@@ -26,9 +27,6 @@ from diskbench.limits import COUNTER, JOBS
 from diskbench.model.result import Direction
 from diskbench.units import KIB, NS_PER_S
 
-_SEQUENTIAL_BLOCK = 65536
-_RANDOM_BLOCK = 512
-"""GoBonnieGo's block sizes (bench/bench.go)."""
 _LONGEST_NAME = 80
 
 
@@ -54,14 +52,14 @@ def read_gobonniego(data: bytes, name: str) -> form.Imported:
 
 
 def _gobonniego_run(result: Mapping[str, Any], where: str, jobs: int) -> form.ImportedRun:
-    phases: tuple[tuple[str, str, Direction, str, int], ...] = (
-        ("seqwrite", "write", "write", "write", _SEQUENTIAL_BLOCK),
-        ("seqread", "read", "read", "read", _SEQUENTIAL_BLOCK),
-        # Reads and writes, 9 : 1; the file has only their sum.
-        ("iops", "io", "mixed", "randrw", _RANDOM_BLOCK),
+    phases: tuple[tuple[str, str, Direction, str], ...] = (
+        ("seqwrite", "write", "write", "write"),
+        ("seqread", "read", "read", "read"),
+        ("iops", "io", "mixed", "randrw"),  # of reads and writes the file has only the sum
     )
     steps = []
-    for index, (name, prefix, direction, rw, block) in enumerate(phases):
+    for index, (name, prefix, direction, rw) in enumerate(phases):
+        block = LOADS[GOBONNIEGO_STEPS[name]].block_bytes
         runtime_ns = _duration_ns(result, prefix, where)
         if prefix == "io":
             ios = _count(result, "io_operations", where)

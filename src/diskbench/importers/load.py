@@ -23,7 +23,7 @@ from operator import attrgetter
 from statistics import median
 from typing import Any
 
-from diskbench.errors import InvalidValue, UnknownName
+from diskbench.errors import InvalidValue, check_known
 from diskbench.importers.form import as_utf8
 from diskbench.units import KIB, MIB
 
@@ -103,8 +103,7 @@ def _recorded(
     disks: _Samples, notes: list[str], name: str, device: str | None, *, is_dated: bool
 ) -> Recorded:
     busy = {disk: of for disk, of in disks.items() if any(one.ios > 0 for one in of)}
-    if device is not None and device not in disks:
-        raise UnknownName("device in the recorded load", device, disks)
+    check_known("device in the recorded load", device, disks)
     if device is None:
         if len(busy) != 1:
             means = ", ".join(

@@ -8,8 +8,9 @@ other imports; the day is that of the post.
 """
 
 from collections.abc import Iterable, Iterator, Sequence
+from functools import lru_cache
 
-from diskbench.catalog.published import LOADS, Published, parse_post
+from diskbench.catalog.published import LOADS, RATES, Published, both_rates, parse_post
 from diskbench.errors import InvalidValue
 from diskbench.importers import form
 from diskbench.parallel import grouped
@@ -19,6 +20,7 @@ from diskbench.yaml_lines import read_yaml
 _MOST_RUNS = 1000
 
 
+@lru_cache(maxsize=8)  # each run of a post asks for the whole file
 def read_post(data: bytes, name: str) -> form.Imported:
     """The trials of a post, in the order of its tables. Raises InvalidValue naming the line."""
     document = read_yaml(form.text_of(data, name))
@@ -42,7 +44,11 @@ def _runs(trials: Iterable[Sequence[Published]], name: str) -> Iterator[form.Imp
 
 def _run(trial: Sequence[Published], number: int, first: int, name: str) -> form.ImportedRun:
     one = trial[0]
-    taken = tuple(_sample(of, number) for of in trial if of.samples[number:] or number == 0)
+    taken = tuple(
+        of.model_copy(update={"value": of.samples[number]}) if of.samples else of
+        for of in trial
+        if of.samples[number:] or number == 0
+    )
     notes = tuple(dict.fromkeys(note for figure in trial for note in figure.notes))
     steps = list(dict.fromkeys(figure.step for figure in trial))
     row = {
@@ -75,11 +81,6 @@ def _run(trial: Sequence[Published], number: int, first: int, name: str) -> form
     )
 
 
-def _sample(figure: Published, number: int) -> Published:
-    value = figure.samples[number] if figure.samples else figure.value
-    return figure.model_copy(update={"value": value})
-
-
 def _step(index: int, figures: Sequence[Published], name: str) -> form.ImportedStep:
     step, load = form.step_of(index, figures[0].step), LOADS.get(figures[0].step)
     block, depth, pattern = None, None, None
@@ -88,10 +89,8 @@ def _step(index: int, figures: Sequence[Published], name: str) -> form.ImportedS
         block, depth, pattern = load.block_bytes, load.depth, f"{'rand' * load.random}{way}"
     rows = []
     for direction, of in grouped(figures, lambda figure: figure.direction).items():
-        values = {str(figure.metric): figure.value for figure in of}
-        iops, moved = values.pop("iops", None), values.pop("bytes_per_s", None)
-        if block and (iops is None) != (moved is None):  # the one follows from the other
-            iops, moved = iops or (moved or 0) / block, moved or (iops or 0) * block
+        values = {figure.metric: figure.value for figure in of}
+        iops, moved = both_rates(values, load)
         rows.append(
             form.row(
                 step=step,
@@ -103,7 +102,7 @@ def _step(index: int, figures: Sequence[Published], name: str) -> form.ImportedS
                 rw=pattern,
                 block=block,
                 depth=depth,
-                latency=values,
+                latency={name: value for name, value in values.items() if name not in RATES},
             )
         )
     return form.ImportedStep(step, tuple(rows))

@@ -20,6 +20,7 @@ from diskbench.importers.line_tools import ELBENCHO, PG_TEST_FSYNC, SYSBENCH, VD
 from diskbench.importers.post import POST
 from diskbench.model.doubts import MAYBE_MEMORY, NOT_A_DISK
 from diskbench.model.result import Warning  # noqa: A004 - the field's word
+from diskbench.yaml_lines import packaged
 
 FORMATS: Final[tuple[Format, ...]] = (
     fio_report.FIO_LOG, PERFKIT, fio_report.FIO_JSON, GOBONNIEGO, YABS, fio_report.FIO_TERSE,
@@ -31,30 +32,6 @@ IMPORTABLE: Final = "diskbench imports " + "; ".join(form.words for form in FORM
 _LOOKED_AT = 256 * 1024
 _PRINTABLE = 0.85
 """Least share of printable characters in a text."""
-_SIGNS: Final = (
-    (re.compile(r"^fio[- ]1\.", re.MULTILINE), "text of fio 1, without results"),
-    (re.compile(r"^fio-\d[\d.]*", re.MULTILINE), "fio's text of version {0}, without results"),
-    (re.compile(r"\(g=\d+\): rw="), "the beginning of fio's text, without results"),
-    (re.compile(r"^\s*(?:READ|WRITE): (?:bw|io)=", re.MULTILINE),
-     "the last lines of fio's text, without the results of its jobs above them"),
-    (re.compile(r"fio Disk Speed Tests"), "YABS's table: its JSON is read (yabs.sh -w FILE)"),
-    (re.compile(r"FIO Benchmark Summary"), "kbench's summary: the JSON of fio beside it is read"),
-    (re.compile(r"^OPERATION +RESULT TYPE", re.MULTILINE), "elbencho's table: use --csvfile"),
-    (re.compile(r"^\[global\]|^ioengine ?=", re.MULTILINE), "a job file of fio, no result"),
-    (re.compile(r"^(?:Version\s+|)\d\.\d\d\w*\s.*Sequential Output", re.MULTILINE),
-     "the head of bonnie++'s table, without figures"),
-    (re.compile(r"Vdbench distribution"), "vdbench's log, without an avg_ line"),
-    (re.compile(r"<Error>The test was interrupted before the measurements began"),
-     "diskspd's report of a run that measured nothing"),
-    (re.compile(r"Command Line:.*diskspd|<Profile>", re.IGNORECASE),
-     "output of diskspd, without results"),
-    (re.compile(r"Iozone: Performance Test"), "iozone's output"),
-    (re.compile(r"sysbench \d"), "sysbench's output, without results of fileio"),
-    (re.compile(r"^---.*\bioping\b", re.MULTILINE), "ioping's output"),
-    (re.compile(r"CrystalDiskMark"), "CrystalDiskMark's text"),
-    (re.compile(r"^Device\s.*r/s", re.MULTILINE), "iostat's table, which is of a whole machine"),
-    (re.compile(r"<html|<!doctype html", re.IGNORECASE), "a web page: save the tool's own output"),
-)  # fmt: skip
 
 
 def format_of(data: bytes, *, name: str) -> Format:
@@ -159,9 +136,9 @@ def _looks_like(data: bytes) -> str:
         return "a binary file"
     if (terse := TERSE.search(text)) and terse["version"] == "2":
         return "fio's terse output of version 2, which names no fio version: use --terse-version=3"
-    for sign, words in _SIGNS:
-        if match := sign.search(text):
-            return words.format(match[0].removeprefix("fio-"))
+    for sign, words in packaged("diskbench.importers", "signs.yaml"):
+        if match := re.search(sign, text, re.MULTILINE):
+            return str(words).format(match[0].removeprefix("fio-"))
     first = text.splitlines()[0].strip()
     if first[:1] in "{[":
         return "JSON of an unknown tool"

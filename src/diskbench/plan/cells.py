@@ -9,7 +9,7 @@ import re
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from diskbench.errors import InvalidValue, UnknownName
+from diskbench.errors import InvalidValue, check_known
 from diskbench.fio.options import ALLOWABLE
 from diskbench.limits import CELLS, REPLICATES, RUNS
 from diskbench.model.expectation import Promise
@@ -122,8 +122,7 @@ def allowed_options(
     answerable for what runs there. Raises UnknownName for an option that cannot be allowed.
     """
     for option in options:
-        if option not in ALLOWABLE:
-            raise UnknownName("option to allow", option, ALLOWABLE, field="profile")
+        check_known("option to allow", option, ALLOWABLE, field="profile")
     if options and (rents or host is not None):
         shared = f"{host} may be shared with other users"
         where = f"the machine of --provider {provider} is rented" if rents else shared

@@ -4,6 +4,7 @@ open loop, with the block size and the mix of the samples around it. Pure."""
 import json
 from bisect import bisect_left
 from collections.abc import Sequence
+from importlib import resources
 from itertools import accumulate
 
 from diskbench.importers.load import Recorded, Sample
@@ -13,45 +14,6 @@ PERCENTILES = (50.0, 75.0, 90.0, 95.0, 99.0, 100.0)
 _SECTOR = 512
 _STREAMS = 64
 _LEAST_IOPS = 20.0
-
-_HEAD = """---
-title: {title}
-question: {question}
-source: {source}
-notes: {notes}
-roles: {{fill: fill, {roles}}}
-parameters:
-  size:
-    kind: size
-    default: "{{{{ target.size_bytes or '4g' }}}}"
-    help: bytes of the target to use (--size sets it too)
-    minimum: 1048576
-  runtime:
-    kind: duration
-    default: 60
-    help: seconds of each step
-    minimum: 1
----
-[global]
-filename=data
-size={{{{ size }}}}
-ioengine={{{{ engine }}}}
-direct=1
-
-[fill]
-rw=write
-bs=1m
-iodepth=8
-end_fsync=1
-
-[global]
-time_based
-runtime={{{{ runtime }}}}
-ioengine=psync
-iodepth=1
-rate_process=poisson
-group_reporting
-"""
 
 
 def load_profile(load: Recorded, name: str) -> str:
@@ -70,7 +32,8 @@ def load_profile(load: Recorded, name: str) -> str:
         names.append(label)
         rates.append(f"{label} {rate:,.0f}")
         steps.append(_step(label, rate, near))
-    head = _HEAD.format(
+    head = (resources.files("diskbench.plan") / "load_profile.fio").read_text(encoding="utf-8")
+    head = head.format(
         title=json.dumps(f"The load of {name} in {counted(len(names), 'step')}"),
         question=json.dumps(f"Does this disk carry the load of {name}?"),
         source=json.dumps(f"{name}, {load.device}, read by diskbench"),

@@ -18,9 +18,10 @@ are preferred. Where nothing matches, the nearest figures are those that part la
 
 import math
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from operator import attrgetter
 from statistics import fmean, median, stdev
+from typing import Any
 
 from diskbench.analysis.setting import FEWEST_FLAT, Setting, Stretch, device_rate
 from diskbench.analysis.stretches import Measured, StepPromise
@@ -28,7 +29,7 @@ from diskbench.analysis.trust import in_order, trust
 from diskbench.analysis.verdict import sentence, verdict
 from diskbench.catalog.books import Books
 from diskbench.catalog.expect import expect_on
-from diskbench.catalog.published import LOADS, Published, load_published
+from diskbench.catalog.published import LOADS, RATES, Published, both_rates, load_published
 from diskbench.catalog.shipped import known_catalogue
 from diskbench.errors import DiskbenchError
 from diskbench.model.base import Frozen
@@ -76,40 +77,29 @@ def asked_of(row: Run, plan: Plan | None) -> RunSubject:
     which its disk is sold, unless the user stated it (`--as-disk`). Raises InvalidValue for a
     malformed label.
     """
-    size = row.disk_size_bytes or row.size_bytes
-    rental = plan.rental if plan else None
-    disk = rental.disk if rental else None
-    hint = hint_of(row.labels)
-    subject = RunSubject(
-        profile="gobonniego" if row.provider == GOBONNIEGO_FILE else str(row.profile),
-        parameters=row.parameters,
-        instance_type=row.instance_type,
+    rental, hint, machine = plan.rental if plan else None, hint_of(row.labels), row.instance_type
+    region = rental.scope.region if rental else None
+    names = ("cloud", "disk_type", "size_gib", "iops", "cache")
+    sold: tuple[Any, ...]
+    if row.has("published"):
+        of_disk = ("disk_cloud", "disk_type", "disk_gib", "provisioned_iops", "host_cache")
+        sold, region = attrgetter(*of_disk)(row), row.region
+    elif rental is None and hint.as_disk is not None:
+        machine = hint.as_machine or machine
+        sold = attrgetter(*names)(named_disk(hint.as_disk))
+    else:
+        disk, size = rental.disk if rental else None, row.disk_size_bytes or row.size_bytes
+        unsold = (None, size / GIB if size else None, None)
+        known = (disk.type, disk.size_gib, disk.iops) if disk else unsold
+        sold = (rental.catalogue if rental else row.cloud or row.provider, *known, _cache(plan))
+    return RunSubject(
+        "gobonniego" if row.provider == GOBONNIEGO_FILE else str(row.profile),
+        row.parameters,
+        **dict(zip(names, sold, strict=True)),
+        instance_type=machine,
+        region=region,
         memory_gib=row.memory_bytes / GIB if row.memory_bytes else None,
         by_tool=row.provider in (GOBONNIEGO_FILE, PUBLISHED),
-    )
-    if row.has("published"):
-        return replace(
-            subject,
-            cloud=row.disk_cloud,
-            disk_type=row.disk_type,
-            size_gib=row.disk_gib,
-            iops=row.provisioned_iops,
-            cache=row.host_cache,
-            region=row.region,
-        )
-    if rental is None and hint.as_disk is not None:
-        stated = vars(named_disk(hint.as_disk))
-        names = ("cloud", "disk_type", "size_gib", "iops", "cache")
-        machine = hint.as_machine or row.instance_type
-        return replace(subject, instance_type=machine, **{name: stated[name] for name in names})
-    return replace(
-        subject,
-        cloud=rental.catalogue if rental else row.cloud or row.provider,
-        disk_type=disk.type if disk else None,
-        size_gib=disk.size_gib if disk else (size / GIB if size else None),
-        iops=disk.iops if disk else None,
-        cache=_cache(plan),
-        region=rental.scope.region if rental else None,
     )
 
 
@@ -234,7 +224,7 @@ def published_verdict(
     one that is shipped."""
     of_post = of_post or load_published()
     load = LOADS.get(figure.step)
-    iops, moved = _rates(figure, load)
+    iops, moved = both_rates({figure.metric: figure.value}, load)
     measured = Measured(
         step_index=0,
         step=figure.step,
@@ -277,23 +267,12 @@ def verdict_on_step(
 ) -> Verdict:
     """Return the verdict on a step of which these figures were published: on its rate, of reads and
     writes together where the post has both, else on its first latency."""
-    rates = [figure for figure in figures if figure.metric in ("iops", "bytes_per_s")]
+    rates = [figure for figure in figures if figure.metric in RATES]
     first, *others = rates or figures
     of_both = {first.direction: first.value}
     of_both |= {one.direction: one.value for one in others if rates and one.metric == first.metric}
     whole = of_both.get("total") or sum(of_both.values())
     return published_verdict(first.model_copy(update={"value": whole}), books, of_post)
-
-
-def _rates(figure: Published, load: Load | None) -> tuple[float | None, float | None]:
-    """Return IOPS and bytes per second; the one from the other where the load is known."""
-    iops = figure.value if figure.metric == "iops" else None
-    moved = figure.value if figure.metric == "bytes_per_s" else None
-    if load is not None and iops is None:
-        iops = (moved or 0.0) / load.block_bytes
-    if load is not None and moved is None:
-        moved = (iops or 0.0) * load.block_bytes
-    return iops, moved
 
 
 def _beside(figure: Published, of_post: Sequence[Published], *names: str) -> list[Published]:
@@ -319,7 +298,8 @@ def _other_disk(
     for other in _beside(figure, of_post, "disk"):
         if (load := LOADS.get(other.step)) is not None:  # blocks per second that reach the disk
             setting = Setting(load=load, memory_share=_memory_share(other))
-            written = device_rate(Stretch(_rates(other, load)[0], None), setting) or 0.0
+            iops, _ = both_rates({other.metric: other.value}, load)
+            written = device_rate(Stretch(iops, None), setting) or 0.0
             levels.append(Level(other.id, load, written))
     if promise is None or len(levels) < _FEWEST_LEVELS or figure.cache in _CACHED:
         return None

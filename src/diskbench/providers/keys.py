@@ -13,6 +13,7 @@ import secrets
 import struct
 import subprocess
 import textwrap
+from importlib import resources
 from pathlib import Path
 
 from platformdirs import user_data_path
@@ -227,39 +228,24 @@ def _route(address: str) -> dict[str, str]:
 def _config(
     lease_id: str, address: str, user: str, route: dict[str, str], identity: Path, known: Path
 ) -> str:
-    options = {
-        "User": user,
-        "IdentityFile": identity,
-        "IdentitiesOnly": "yes",
-        "IdentityAgent": "none",
-        "PreferredAuthentications": "publickey",
-        "BatchMode": "yes",
-        "HostKeyAlias": lease_id,  # an address may be assigned to another machine later
-        "HostKeyAlgorithms": "ssh-ed25519",
-        "StrictHostKeyChecking": "yes",
-        "UserKnownHostsFile": known,
-        "GlobalKnownHostsFile": "/dev/null",
-        "UpdateHostKeys": "no",
-        "CanonicalizeHostname": "no",
-        "ControlMaster": "no",
-        "ControlPath": "none",
-        "ConnectTimeout": CONNECT_TIMEOUT_S,
-        "ServerAliveInterval": 15,
-    }
     # Conditional, so that the user's configuration applies to jump hosts and not to this host:
     # OpenSSH adds up the identities and forwardings of all matching blocks.
     config_file = _user_config()
     user_configs = [config_file] if config_file else ["~/.ssh/config", "/etc/ssh/ssh_config"]
     if config_file and not os.path.isfile(config_file):  # noqa: PTH113 - `none` and /dev/null: no configuration
         user_configs = []
-    lines = [
-        f"# How diskbench reaches the machine of lease {lease_id}; removed with it.",
-        f"Host {lease_id} {address}",
-        *(f"  {key} {value}" for key, value in (*options.items(), *route.items())),
-        f"Host * !{lease_id} !{address}",
-        *(f'  Include "{path}"' for path in user_configs),
-    ]
-    return "\n".join(lines) + "\n"
+    form = (resources.files("diskbench.providers") / "ssh_config.txt").read_text(encoding="utf-8")
+    return form.format(
+        # Also as HostKeyAlias: the address may be assigned to another machine later.
+        lease_id=lease_id,
+        address=address,
+        user=user,
+        identity=identity,
+        known=known,
+        connect_s=CONNECT_TIMEOUT_S,
+        route="".join(f"  {key} {value}\n" for key, value in route.items()),
+        user_configs="".join(f'  Include "{path}"\n' for path in user_configs),
+    )
 
 
 _LEASE = re.compile(r"[a-z0-9]([a-z0-9-]{0,62}[a-z0-9])?")

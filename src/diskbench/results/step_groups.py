@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from statistics import median
 
 from diskbench.analysis.row_figures import step_figure
+from diskbench.catalog.published import GOBONNIEGO_STEPS, LOADS
 from diskbench.errors import DiskbenchError
 from diskbench.fio.declared import options_of
 from diskbench.fio.device import device_counts
@@ -22,8 +23,6 @@ from diskbench.units import KIB, MIB, NS_PER_S
 
 _SEQUENTIAL = 64 * KIB
 _SECTOR = 512
-READS_OF_TEN = 0.9
-"""GoBonnieGo's random step: nine reads to a write (bench/bench.go)."""
 
 
 @dataclass(frozen=True)
@@ -60,7 +59,7 @@ def groups_of(
 ) -> list[StepGroup]:
     """The steps of one run in order, without those that have neither I/O nor phases. Steps that
     fill the disk are included (`is_judged` is False), because they use up credit, too. `provider`
-    is the run's: for a file of GoBonnieGo the kind of its rows determines the load."""
+    is the run's: for a file of GoBonnieGo the step's name says the load."""
     in_order = sorted(results, key=lambda result: result.step_index)
     results_of = grouped(in_order, lambda of: _place(of.step, of.step_index, of.round))
     steps_of = grouped(evidence, lambda of: _place(of.step.name, of.step.index, of.step.round))
@@ -100,7 +99,11 @@ def _group(
     rounds = tuple(tuple(by_index[at]) for at in sorted(by_index))
     figure = step_figure([row for of_round in rounds for row in of_round], None)
     ran_s = sum(max(row.runtime_ns or 0 for row in of_round) / NS_PER_S for of_round in rounds)
-    is_of_gobonniego = provider == GOBONNIEGO_FILE
+    load = _load(results, evidence, phases, plan)
+    if provider == GOBONNIEGO_FILE:
+        load = LOADS[GOBONNIEGO_STEPS[name]] if rounds else None
+        if load is not None and load.random:  # a request of each thread
+            load = load.model_copy(update={"depth": rounds[0][0].jobs})
     return StepGroup(
         results=tuple(results),
         evidence=tuple(evidence),
@@ -114,7 +117,7 @@ def _group(
         iops=figure.iops if figure else None,
         bytes_per_s=figure.bytes_per_s if figure else None,
         seconds=ran_s or (phases.seconds if phases else 0.0),
-        load=_of_gobonniego(rounds) if is_of_gobonniego else _load(results, evidence, phases, plan),
+        load=load,
     )
 
 
@@ -184,18 +187,6 @@ def _of_rows(results: Sequence[StepResult]) -> Load | None:
         direct=None,
         depth=depths.pop() if len(depths) == 1 else None,
     )
-
-
-def _of_gobonniego(rounds: Sequence[Sequence[Measurement]]) -> Load | None:
-    """Buffered I/O: sequential writes or reads, or random I/O with one request per thread."""
-    row = next((row for rows in rounds for row in rows), None)
-    if row is None or row.block_bytes is None:
-        return None
-    random = (row.rw or "").startswith("rand")
-    depth = row.jobs if random else None
-    reads = {"read": 1.0, "write": 0.0}.get(row.direction, READS_OF_TEN)
-    block = row.block_bytes
-    return Load(block_bytes=block, read_share=reads, random=random, direct=False, depth=depth)
 
 
 def _of_log(course: StepPhases | None) -> Load | None:

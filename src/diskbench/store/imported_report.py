@@ -3,7 +3,6 @@ numbers, the job file beside it, and the steps of a report of fio."""
 
 from __future__ import annotations
 
-from functools import lru_cache
 from typing import TYPE_CHECKING
 
 from diskbench.errors import EvidenceDamaged
@@ -17,7 +16,6 @@ from diskbench.store.manifest import ImportRecord
 
 if TYPE_CHECKING:
     from diskbench.catalog.published import Published
-    from diskbench.importers.form import Imported
 
 
 def original(
@@ -45,16 +43,11 @@ def published_figures(
     record = manifest.imported if manifest else None
     if not record or record.kind != "published":
         return (), ()
-    data, _ = original(evidence, run_id, record)
-    post = _post(data, record.name)
-    return post.runs[record.index].figures, post.figures
-
-
-@lru_cache(maxsize=8)  # each run of a post asks for the whole file
-def _post(data: bytes, name: str) -> Imported:
     from diskbench.importers.post import read_post  # for imports alone
 
-    return read_post(data, name)
+    data, _ = original(evidence, run_id, record)
+    post = read_post(data, record.name)
+    return post.runs[record.index].figures, post.figures
 
 
 def imported_parts(evidence: EvidenceStore, run_id: str) -> tuple[tuple[Step, FioOutput], ...]:

@@ -203,29 +203,21 @@ def imported_run_row(
     hostname = facts.get("hosts")
     memory_bytes = facts.get("physical_memory_bytes")
     known = {
-        "run_id": manifest.run_id,
-        "trial_id": manifest.trial_id,
-        "campaign_id": manifest.campaign_id,
-        "run_index": manifest.run_index,
+        **dict(manifest),  # those of its fields that are columns
         "replicate": 0,
-        "state": manifest.state,
         "created_at": record.created_at,
         "started_at": started_at,
         "finished_at": finished_at or started_at,
         "measured_at": started_at or finished_at,
         "profile": record.name,
         "parameters": {},
-        "labels": manifest.labels,
         "provider": f"{IMPORT}{record.kind}",
         "hostname": str(hostname) if hostname is not None else None,
         "memory_bytes": int(memory_bytes) if memory_bytes is not None else None,
-        "fio_version": manifest.fio_version,
         "emulated": False,
         "unverified": True,
         "imported": True,
         "evidence_url": evidence_url,
-        "diskbench_version": manifest.diskbench_version,
-        "format": manifest.format,
         "parser_version": PARSER_VERSION,
         **stated,
     }

@@ -7,7 +7,7 @@ from contextlib import contextmanager
 import sqlalchemy as sa
 from sqlalchemy.engine import Connection, Engine
 
-from diskbench.errors import UnknownName
+from diskbench.errors import check_known
 from diskbench.model.campaign import CampaignState, CellState
 from diskbench.model.schedule import Occurrence, ScheduleRow
 from diskbench.store import schema
@@ -30,8 +30,7 @@ def list_schedules(database: Engine) -> list[ScheduleRow]:
 def find_schedule(database: Engine, name: str) -> ScheduleRow:
     """The schedule of that name. Raises UnknownName."""
     known = {schedule.name: schedule for schedule in list_schedules(database)}
-    if name not in known:
-        raise UnknownName("schedule", name, known)
+    check_known("schedule", name, known)
     return known[name]
 
 

@@ -156,14 +156,7 @@ def _new_row(campaign_id: str, cell: MatrixCell, block: BlockOutlook, limits: Li
     known = cost if cost is not None else (block.cost.known_usd if block.cost else None)
     row = CellRow(
         campaign_id=campaign_id,
-        position=cell.position,
-        key=cell.key,
-        block=cell.block,
-        route=cell.route,
-        partition=cell.partition,
-        machine=cell.machine,
-        cell=cell.cell,
-        zones=cell.zones,
+        **dict(cell),
         expected_s=block.trial_s or None,
         hourly_usd=block.cost.hourly_usd if block.cost else None,
         cost_usd=known,

@@ -262,15 +262,10 @@ def _lease(database: sa.Engine, lease: Lease, now: datetime, used: set[str]) -> 
     rented = plan is None or plan.rental is not None
     cost = cost_of_lease(lease, now)
     return LeaseSeen(
-        lease_id=lease.lease_id,
-        provider=lease.provider,
-        region=lease.region,
-        created_at=lease.created_at,
-        expires_at=lease.expires_at,
+        **lease.model_dump(include=set(LeaseSeen.model_fields)),
         age_s=cost.hours * 3600,
         usd=cost.usd if rented else 0.0,
         in_use=lease.lease_id in used,
-        error=lease.error,
     )
 
 

@@ -9,7 +9,7 @@ from pydantic import Field
 
 from diskbench.catalog.lookup import DiskLimits, disk_types, limits
 from diskbench.catalog.machine_book import LocalDisks
-from diskbench.errors import UnknownName
+from diskbench.errors import UnknownName, check_known
 from diskbench.model.base import Frozen
 from diskbench.model.options import RentSpec
 from diskbench.providers import asked
@@ -71,8 +71,7 @@ def disk_request(spec: RentSpec | None) -> AwsDiskRequest:
     volumes = [name for name in disk_types("aws") if name != INSTANCE_STORE]
     if root == ROOT:
         asked.check_one_root(spec)
-        if root_type and root_type not in volumes:
-            raise UnknownName("type of a root disk", root_type, volumes, field="disk")
+        check_known("type of a root disk", root_type or None, volumes, field="disk")
         if root_type in {"st1", "sc1"}:
             raise refused("no disk to start from", root_type=root_type)
         return _of(spec, "root", root_type or ROOT_TYPE)

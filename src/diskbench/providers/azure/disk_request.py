@@ -9,7 +9,7 @@ from pydantic import ConfigDict, Field
 
 from diskbench.catalog.lookup import DiskLimits, disk_types, limits
 from diskbench.catalog.terms import with_terms
-from diskbench.errors import UnknownName
+from diskbench.errors import UnknownName, check_known
 from diskbench.model.base import Frozen
 from diskbench.model.options import RentSpec
 from diskbench.providers import asked
@@ -119,8 +119,7 @@ def _root(spec: RentSpec, root_type: str) -> AzureDiskRequest:
     startable = [name for name in _sold() if name not in DATA_ONLY]
     if root_type in DATA_ONLY:
         raise refused("no disk to start from", root_type=root_type, startable=", ".join(startable))
-    if root_type and root_type not in startable:
-        raise UnknownName("type of an OS disk", root_type, startable, field="disk")
+    check_known("type of an OS disk", root_type or None, startable, field="disk")
     _FORMS.refuse(spec, "root")
     requested = _of(spec, "root", root_type or "Premium_LRS")
     return requested if spec.size_gib is None else checked(requested, spec.size_gib)

@@ -8,7 +8,7 @@ from functools import cached_property
 
 from diskbench.catalog.books import ProviderBook
 from diskbench.catalog.shipped import catalogue
-from diskbench.errors import AccessDenied, DiskbenchError, InvalidValue, UnknownName
+from diskbench.errors import AccessDenied, DiskbenchError, InvalidValue, UnknownName, check_known
 from diskbench.model.options import RentSpec
 from diskbench.providers.azure import disk_request, machines
 from diskbench.providers.azure.client import API, AzureClient, Item, region_of, resource_skus
@@ -52,8 +52,7 @@ class AzureLookup:
         spec, requested, region = self.spec, self.requested, self.region
         unswitched = check_registrations(self.edge)
         sold = self.sold
-        if spec.zone is not None and spec.zone not in sold.all_zones():
-            raise UnknownName(f"zone of {region}", spec.zone, sold.all_zones(), field="zone")
+        check_known(f"zone of {region}", spec.zone, sold.all_zones(), field="zone")
         typed = spec.instance_type
         machine = sold.machine(typed, self.known) if typed else None
         if machine is not None:

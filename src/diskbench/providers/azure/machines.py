@@ -17,7 +17,7 @@ from functools import partial
 from typing import Any
 
 from diskbench.catalog.books import ProviderBook
-from diskbench.errors import InvalidValue, UnknownName
+from diskbench.errors import InvalidValue, check_known
 from diskbench.providers.azure.disk_request import (
     AzureDiskRequest,
     AzureImage,
@@ -55,9 +55,8 @@ class Offer:
         if name in self.restricted:
             why = self.restricted[name]
             raise refused("machine restricted", name=name, region=self.region, why=why)
-        if name not in self.machines:
-            what = f"machine size of {self.region}"
-            raise UnknownName(what, name, self.machines, field="instance_type")
+        what = f"machine size of {self.region}"
+        check_known(what, name, self.machines, field="instance_type")
         return machine(self.machines[name], book)
 
     def all_zones(self) -> tuple[str, ...]:

@@ -21,7 +21,7 @@ from platformdirs import user_data_path
 
 from diskbench import errors
 from diskbench.catalog.books import Books
-from diskbench.errors import DiskbenchError, Interrupted, RentalFailed, UnknownName
+from diskbench.errors import DiskbenchError, Interrupted, RentalFailed, check_known
 from diskbench.model import rental as rentals
 from diskbench.model.rental import Acquired, Claim, Found, LeaseEnd, Rental, Scope, Which
 from diskbench.model.spec import Cell
@@ -59,10 +59,8 @@ class FakeProvider:
         if spec is None or spec.disk is None:
             raise refused("no fake disk")
         check_own(spec, PLUGIN)
-        if spec.disk not in DISKS:
-            raise UnknownName("fake disk type", spec.disk, DISKS, field="disk")
-        if spec.zone is not None and spec.zone not in ZONES:
-            raise UnknownName("fake zone", spec.zone, ZONES, field="zone")
+        check_known("fake disk type", spec.disk, DISKS, field="disk")
+        check_known("fake zone", spec.zone, ZONES, field="zone")
         if spec.count > 1 or spec.stripe:
             raise refused("several fake disks", spec=spec)
 

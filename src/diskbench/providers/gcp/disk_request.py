@@ -12,7 +12,7 @@ from pydantic import Field
 from diskbench.catalog.lookup import DiskLimits, disk_types, limits
 from diskbench.catalog.machine_book import machine_book
 from diskbench.catalog.shipped import catalogue
-from diskbench.errors import UnknownName
+from diskbench.errors import UnknownName, check_known
 from diskbench.model.base import Frozen
 from diskbench.model.options import RentSpec
 from diskbench.providers import asked
@@ -108,8 +108,7 @@ def _whole(value: float | None) -> int | None:
 def _root(spec: RentSpec, root_type: str) -> GcpDiskRequest:
     asked.check_one_root(spec)
     _FORMS.refuse(spec, "root")
-    if root_type and root_type not in BOOT_TYPES:
-        raise UnknownName("type of a root disk", root_type, BOOT_TYPES, field="disk")
+    check_known("type of a root disk", root_type or None, BOOT_TYPES, field="disk")
     if root_type and spec.size_gib is not None:
         return _provisioned(spec, "root", root_type, spec.size_gib)
     _FORMS.refuse(spec, "root as its image")

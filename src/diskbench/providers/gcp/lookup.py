@@ -9,7 +9,7 @@ import re
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from diskbench.errors import DiskbenchError, UnknownName
+from diskbench.errors import DiskbenchError, UnknownName, check_known
 from diskbench.model.options import RentSpec
 from diskbench.providers.gcp import offer
 from diskbench.providers.gcp.client import API, Compute, Item, last
@@ -57,8 +57,7 @@ def resolve_details(
     """Everything that must be known before renting. Raises UserError."""
     region = region_of(spec, _project(compute))
     region_zones = _zones(compute, region)
-    if spec.zone is not None and spec.zone not in region_zones:
-        raise UnknownName(f"zone of {region}", spec.zone, region_zones, field="zone")
+    check_known(f"zone of {region}", spec.zone, region_zones, field="zone")
     here_zones = (spec.zone,) if spec.zone else region_zones
     here = GcpLookup(compute, spec, requested, region, here_zones, spec.zone or region)
     typed = None

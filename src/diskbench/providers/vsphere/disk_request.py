@@ -7,7 +7,7 @@ from urllib.parse import urlsplit
 
 from pydantic import Field
 
-from diskbench.errors import InvalidValue, UnknownName
+from diskbench.errors import InvalidValue, check_known
 from diskbench.model.base import Frozen
 from diskbench.model.options import RentSpec
 from diskbench.model.rental import DiskSpec
@@ -106,8 +106,7 @@ def server_url(text: str) -> str:
 
 def _one_of(kinds: Any, field: str, typed: str | None) -> Any:  # noqa: ANN401 - a Literal, and of it
     """What was typed; None where nothing was. Raises UnknownName for what is none of the kinds."""
-    if typed is not None and typed not in get_args(kinds):
-        raise UnknownName(field, typed, get_args(kinds), field=field)
+    check_known(field, typed, get_args(kinds), field=field)
     return typed
 
 

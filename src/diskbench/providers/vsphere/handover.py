@@ -8,12 +8,14 @@ from diskbench.errors import RentalFailed
 from diskbench.model.rental import Acquired, Which
 from diskbench.providers.guest import await_prepared
 from diskbench.providers.skeleton.handover import acquired, differs, reached, refuse
+from diskbench.providers.skeleton.shipped import facts_of
 from diskbench.providers.vsphere import attach, inventory
 from diskbench.providers.vsphere.client import Item, Ref, moid, reference
 from diskbench.providers.vsphere.disk_request import VsphereResolved
 from diskbench.providers.vsphere.provision import VsphereOrder, alive, read
 from diskbench.providers.waits import Still
 from diskbench.units import GIB
+from diskbench.yaml_lines import packaged
 
 
 def _await_listed(order: VsphereOrder, vm: Ref) -> None:
@@ -61,6 +63,7 @@ def hand_over(order: VsphereOrder, vm: Ref) -> Acquired:
     )  # fmt: skip
 
 
+_API = packaged("diskbench.providers.vsphere", "api.yaml")
 PATHS = (
     "config.hardware.numCPU", "config.hardware.memoryMB", "config.hardware.device", "config.uuid",
     "config.instanceUuid", "config.version", "config.guestFullName", "config.extraConfig",
@@ -112,26 +115,12 @@ def facts(
 ) -> dict[str, Any]:
     """The facts recorded beside the result; JSON values only, nothing secret. `instance_id` is
     the UUID that the guest's firmware shows, by which it can prove to be this machine."""
-    values = machine.values
-    boot = values.get("runtime.bootTime")
+    boot = machine.values.get("runtime.bootTime")
     return {
-        "instance_id": values.get("config.uuid"),
         "machine": machine.id,
-        "server": details.server,
-        "vcenter": details.api,
-        "datacenter": details.datacenter.name,
-        "compute": details.compute.name,
-        "resource_pool": details.pool.name,
-        "folder": details.folder.name,
-        "template": details.template.name,
-        "guest": values.get("config.guestFullName"),
-        "hardware_version": values.get("config.version"),
-        "network": details.network.name if details.network else None,
-        "vcpus": values.get("config.hardware.numCPU"),
-        "memory_mib": values.get("config.hardware.memoryMB"),
-        "tools_version": values.get("guest.toolsVersion"),
+        **{name: machine.values.get(path) for name, path in _API["machine"].items()},
+        **facts_of(details.model_dump(mode="json"), _API["rented"]),
         "booted_at": str(boot) if boot else None,
-        "storage_policy": details.policy.name if details.policy else None,
         "volumes": [_disk_facts(details, disk) for disk in disks],
         **more,
     }

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from itertools import islice
 from typing import Literal, get_args
 
-from diskbench.errors import InvalidValue, UnknownName
+from diskbench.errors import InvalidValue, check_known
 from diskbench.report.assemble.chart_data import ChartData
 from diskbench.report.charts.course import course_chart, latency_of_run, telling_runs
 from diskbench.report.charts.figure import ChartFigure
@@ -73,8 +73,7 @@ def find_chart(name: str) -> Chart:
     """The chart of that name. Raises UnknownName."""
     of_name = {kind.name: kind for kind in CHARTS}
     advice = "`diskbench report --chart list` shows all"
-    if name not in of_name:
-        raise UnknownName("chart", name, list(of_name), advice=advice)
+    check_known("chart", name, of_name, advice=advice)
     return of_name[name]
 
 

@@ -74,16 +74,6 @@ MOST_TRIALS = 40
 """With more trials only the common tables and charts are printed: a thousand pages are too many to
 read."""
 
-NO_GRIDS = """
-main, .parts { display: block !important }
-main > *, .parts > * { margin-bottom: 1rem !important }
-.charts { display: flex !important; flex-wrap: wrap }
-.charts figure { flex: 1 1 45% }
-.charts figure.wide { flex-basis: 100% }
-"""
-"""WeasyPrint repeats the layout of a grid for every enclosing grid: twelve trials took minutes. And
-in a grid it gives a drawing no width."""
-
 
 def pdf(report: Report) -> bytes:
     """The page as PDF, A4. Raises ExtraMissing without WeasyPrint, InvalidValue without Pango."""
@@ -101,7 +91,7 @@ def pdf(report: Report) -> bytes:
     if len(report.trials) > MOST_TRIALS:
         report = replace(report, folded=False)
     html = weasyprint.HTML(string=page(report, paper=True), url_fetcher=_refused)
-    return bytes(html.write_pdf(stylesheets=[weasyprint.CSS(string=NO_GRIDS)]))
+    return bytes(html.write_pdf(stylesheets=[weasyprint.CSS(string=asset("pdf.css"))]))
 
 
 def _refused(url: str, *_: object, **__: object) -> NoReturn:

@@ -14,7 +14,7 @@ from sqlalchemy.engine import Engine
 
 from diskbench.analysis.drift import fall_of
 from diskbench.catalog import published
-from diskbench.catalog.published import Metric, Published
+from diskbench.catalog.published import RATES, Metric, Published
 from diskbench.errors import InvalidValue
 from diskbench.model.base import Frozen
 from diskbench.model.ids import LAST
@@ -29,10 +29,6 @@ from diskbench.results.selection import Selection, chosen
 from diskbench.results.trial import Trial, read_trials
 from diskbench.store.query import find_runs
 from diskbench.store.where import Filter
-
-RATES = frozenset({"iops", "bytes_per_s"})
-_IMPORTED = {"seqwrite": "seq-write-64k", "seqread": "seq-read-64k", "iops": "rand-512-9to1"}
-"""Steps of an imported GoBonnieGo file → those of the profile that repeats it."""
 
 
 class FigureBeside(Frozen):
@@ -52,7 +48,7 @@ def figure_beside(figure: Published, trial: Trial) -> FigureBeside | None:
     """A figure beside a trial's runs at their lasting level; None where no row has the figure. No
     figure spans a cliff (MR-3): if the disk fell between two runs and stayed low
     (analysis/drift.py), only the runs after the fall count."""
-    names = _IMPORTED if trial.runs[0].provider == GOBONNIEGO_FILE else {}
+    names = published.GOBONNIEGO_STEPS if trial.runs[0].provider == GOBONNIEGO_FILE else {}
     whole = figure.direction == "total"
     directions = {"read", "write", "mixed"} if whole else {figure.direction}
     rows = (
@@ -242,10 +238,9 @@ def trial_beside(
         taken = matching(asked, figures)
     pairs = tuple(pair for one in taken if (pair := figure_beside(one, trial)) is not None)
     disk = f"{asked.disk_type} of {asked.cloud}" if asked.disk_type else "a disk of no known type"
-    words = [f"{asked.profile} on {disk}"]
-    words += [f"{asked.size_gib:.4g} GiB"] if asked.size_gib else []
-    words += [f"host caching {asked.cache}"] if asked.cache else []
-    words += [asked.instance_type] if asked.instance_type else []
+    size = f"{asked.size_gib:.4g} GiB" if asked.size_gib else ""
+    cache = f"host caching {asked.cache}" if asked.cache else ""
+    words = filter(None, (f"{asked.profile} on {disk}", size, cache, asked.instance_type))
     run_ids = tuple(run.run_id for run in trial.runs)
     beside = RunsBeside(
         trial_id=trial.trial_id, run_ids=run_ids, subject=", ".join(words), marks=marks

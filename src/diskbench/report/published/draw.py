@@ -8,8 +8,8 @@ from fnmatch import fnmatchcase
 from operator import attrgetter
 from typing import Literal
 
-from diskbench.catalog.published import SEEDS, Published
-from diskbench.errors import InvalidValue, UnknownName
+from diskbench.catalog.published import RATES, SEEDS, Published
+from diskbench.errors import InvalidValue, check_known
 from diskbench.model.base import Frozen
 from diskbench.model.expectation import PlanExpectation, StepExpectation
 from diskbench.parallel import grouped
@@ -21,7 +21,6 @@ from diskbench.report.charts.price import price_chart
 from diskbench.report.charts.promised import promised_chart
 from diskbench.report.charts.runs_line import CLIFF, cliff, runs_chart
 from diskbench.report.charts.spread import spread_chart
-from diskbench.report.published.beside import RATES
 from diskbench.units import MIB
 from diskbench.yaml_lines import packaged
 
@@ -72,8 +71,7 @@ POST_CHARTS = tuple(
 
 def charts_of(post: str) -> tuple[PostChart, ...]:
     """The charts of one post. Raises UnknownName."""
-    if post not in SEEDS:
-        raise UnknownName("post", post, SEEDS)
+    check_known("post", post, SEEDS)
     return tuple(chart for chart in POST_CHARTS if chart.post == post)
 
 
@@ -81,8 +79,7 @@ def find_chart(post: str, name: str) -> PostChart:
     """One chart of a post by its name. Raises UnknownName for an unknown post or chart."""
     charts = {chart.name: chart for chart in charts_of(post)}
     advice = f"`diskbench report --post {post} --chart list` shows all"
-    if name not in charts:
-        raise UnknownName("chart", name, list(charts), advice=advice)
+    check_known("chart", name, charts, advice=advice)
     return charts[name]
 
 

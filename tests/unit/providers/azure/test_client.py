@@ -15,18 +15,15 @@ from diskbench.providers.azure.disk_request import is_azure
 GOVERNMENT = "https://management.usgovcloudapi.net"
 
 
-@pytest.mark.parametrize(
-    ("endpoint", "scope"),
-    [
+def test_each_cloud_has_an_audience_of_its_own():
+    for endpoint, scope in [
         ("https://management.azure.com", "https://management.azure.com/.default"),
         ("https://eastus.management.azure.com/", "https://management.azure.com/.default"),
         (GOVERNMENT, "https://management.core.usgovcloudapi.net/.default"),
         ("https://management.chinacloudapi.cn/", "https://management.chinacloudapi.cn/.default"),
         ("https://127.0.0.1:8443/", "https://127.0.0.1:8443/.default"),
-    ],
-)
-def test_each_cloud_has_an_audience_of_its_own(endpoint, scope):
-    assert client.token_scope(endpoint) == scope
+    ]:
+        assert client.token_scope(endpoint) == scope
 
 
 def test_a_host_that_only_ends_alike_is_not_azure_and_results_of_another_are_emulated():

@@ -136,18 +136,15 @@ def test_the_lease_is_found_again_at_this_installation_only():
     assert "5,000 IOPS" in offered(resolved(), promise=Promise(iops=5000)).promise
 
 
-@pytest.mark.parametrize(
-    ("details", "server", "told"),
-    [
+def test_what_may_spoil_the_result_is_said_before():
+    for details, server, told in [
         (resolved(), VsphereServer("https://v:443", insecure=True), "not verified"),
         (resolved(facts={"other_machines_on": 3}), SERVER, "3 other machines running on nvme"),
         (resolved(requested=requested(provisioning="thin")), SERVER, "slower at the first write"),
         (resolved(free_bytes=30 * 2**30), SERVER, "more than half of the free space"),
         (resolved(requested=ON_NVME, template=OLD), SERVER, "11 of old has no NVMe controller"),
-    ],
-)
-def test_what_may_spoil_the_result_is_said_before(details, server, told):
-    assert told in " ".join(offered(details, server).warnings)
+    ]:
+        assert told in " ".join(offered(details, server).warnings)
 
 
 CLAIM = Claim(lease_id="01jlease", expires_at=1_800_000_000.4, owner="me@here", version="0.1.0")
@@ -236,19 +233,16 @@ def test_a_policy_says_itself_how_the_disk_is_made_and_our_controller_needs_a_fr
     assert not requests.is_ours(device.VirtualLsiLogicSASController(busNumber=1), details)
 
 
-@pytest.mark.parametrize(
-    ("controller", "template", "bus"),
-    [
+def test_the_controller_of_our_own_is_beside_the_templates():
+    for controller, template, bus in [
         ("pvscsi", {"buses": (0, 1)}, 2),
         ("lsi", {"buses": (1,)}, 0),
         ("nvme", {"buses": (0, 1, 2, 3)}, 0),
         ("nvme", {"nvme_buses": (0,)}, 1),
-    ],
-)
-def test_the_controller_of_our_own_is_beside_the_templates(controller, template, bus):
-    own = Template(id="vm-70", name="debian-12", **template)
-    details = resolved(requested=requested(controller=controller), template=own)
-    assert requests.bus_number(details) == bus
+    ]:
+        own = Template(id="vm-70", name="debian-12", **template)
+        details = resolved(requested=requested(controller=controller), template=own)
+        assert requests.bus_number(details) == bus
 
 
 @given(st.text())

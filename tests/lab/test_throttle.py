@@ -1,10 +1,10 @@
-"""A lab disk does what its cloud promises, and no more: real fio on real loop devices.
+"""A lab disk does what its cloud promises, and no more, from the moment when it comes to a
+running host on. Real fio on real loop devices.
 
 Upper bounds of rates are the lab's; lower ones are wide, since other tests use this machine too:
 unthrottled these disks do tens of thousands. Latency is never earlier, not much later: a busy
 machine only adds, so what comes too early is a fault at once, and how late a disk is, is measured
-until it is left alone (`when_left_alone`). Of short latencies: docs/lab.md.
-"""
+until it is left alone (`when_left_alone`). Of short latencies: docs/lab.md."""
 
 import contextlib
 import json
@@ -15,7 +15,7 @@ import time
 from pathlib import Path
 
 import pytest
-from tests.lab.conftest import custom, fio, ssh
+from tests.lab.conftest import Lab, custom, fio, ssh
 from tests.rigs.waiting import until
 
 from diskbench.catalog.bucket import Allowance
@@ -279,3 +279,33 @@ def fio_at_work(lab, host):
     finally:
         load.kill()
         load.wait()
+
+
+DISK = DiskSpec(type="gp3", size_gib=4)
+
+
+def test_a_disk_comes_and_goes(lab: Lab) -> None:
+    host = lab.machines.acquire("one", LabRequest())
+    path = plug_in("one", "vol-0abc", DISK, index=2)
+    assert plug_in("one", "vol-0abc", DISK, index=2) == path
+    assert path == "/dev/disk/by-id/nvme-Amazon_Elastic_Block_Store_vol0abc"
+    shown = ssh(host, f"readlink -f {path}; lsblk -ndbo SIZE")
+    assert shown.split() == ["/dev/nvme3n1", str(4 * 2**30)]
+    pull_out("one", "vol-0abc")
+    pull_out("one", "vol-0abc")
+    assert devices.find(lab.base) == ()
+    shown = ssh(host, "ls /dev/disk/by-id /sys/block; ls /dev | grep -c nvme || :")
+    assert shown.split() == ["/dev/disk/by-id:", "/sys/block:", "0"]
+
+
+def test_a_disk_that_is_plugged_in_goes_with_its_host(lab: Lab) -> None:
+    lab.machines.acquire("one", LabRequest())
+    plug_in("one", "vol-0abc", DISK, index=0)
+    lab.machines.release("one")
+    assert lab.left() == []
+
+
+def test_there_is_nothing_to_plug_into_without_a_host(lab: Lab) -> None:
+    with pytest.raises(HostUnavailable, match="no lab host runs"):
+        plug_in("never", "vol-0abc", DISK, index=0)
+    assert lab.left() == []

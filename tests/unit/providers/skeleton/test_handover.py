@@ -103,7 +103,7 @@ def rent(full: set[str], tried: list[str]):
     return make
 
 
-def test_the_next_zone_is_tried_after_what_the_first_gave_is_taken_back():
+def test_the_next_zone_is_tried_after_what_the_first_gave_is_taken_back_and_nowhere_stays_any():
     onlooker, tried = RigOnlooker(), list[str]()
     found = in_first_with_capacity(
         ("a", "b", "c"), rent({"a"}, tried), lambda: tried.append("undo"), onlooker, region="r"
@@ -111,9 +111,6 @@ def test_the_next_zone_is_tried_after_what_the_first_gave_is_taken_back():
     assert found == "machine in b"
     assert tried == ["a", "undo", "b"]
     assert onlooker.notes == ["no capacity in a; trying b"]
-
-
-def test_without_capacity_anywhere_each_zone_is_named_and_nothing_stays():
     onlooker, tried = RigOnlooker(), list[str]()
     with pytest.raises(NoCapacity, match="no zone of r has capacity: a: a is full; b: b is full"):
         in_first_with_capacity(

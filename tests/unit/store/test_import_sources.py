@@ -80,8 +80,8 @@ def test_clones_of_a_group_have_their_numbers_and_without_any_the_prefix_decides
     assert joined(read_sources([numbered])) == {"g.json": sorted(files)}
     common = {"write_iops_log": "logs/all", "per_job_logs": "0"}
     text = document(("a", 0, {}), ("b", 0, {}), common=common)
-    place(tmp_path, **{"a.json": text, "all_iops.log": WINDOWS})
-    assert joined(read_sources([tmp_path])) == {"a.json": ["all_iops.log"]}
+    whole = place(tmp_path / "whole", **{"a.json": text, "all_iops.log": WINDOWS})
+    assert joined(read_sources([whole])) == {"a.json": ["all_iops.log"]}
 
 
 def test_a_log_that_two_results_name_is_left_unless_one_has_its_name(tmp_path):

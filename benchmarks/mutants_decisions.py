@@ -133,7 +133,7 @@ MUTANTS = (
         "identity: a disk is named twice",
         "        if same is not None:\n            raise TargetRefused(\n",
         "        if False:\n            raise TargetRefused(\n",
-        ("tests/unit/hosts/test_several_disks.py",),
+        ("tests/unit/hosts/test_device.py",),
     ),
     Mutant(
         "identity: nobody asks again before the write",

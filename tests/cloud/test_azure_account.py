@@ -92,18 +92,15 @@ def test_a_wait_beyond_the_end_of_the_lease_or_for_a_plan_ends_the_call_at_once(
         rig.resolve()
 
 
-@pytest.mark.parametrize(
-    ("headers", "least", "most"),
-    [
+def test_every_form_of_the_wait_is_read():
+    for headers, least, most in [
         ({}, 0, 0),
         ({"x-ms-retry-after-ms": "2500"}, 2.5, 2.5),
         ({"Retry-After": "Fri, 31 Dec 2100 23:59:59 GMT"}, 1e9, 1e10),
         ({"Retry-After": "soon"}, 0, 0),
-    ],
-)
-def test_every_form_of_the_wait_is_read(headers, least, most):
-    error = SimpleNamespace(response=SimpleNamespace(headers=headers))
-    assert least <= retry_after_s(error) <= most  # type: ignore[arg-type]
+    ]:
+        error = SimpleNamespace(response=SimpleNamespace(headers=headers))
+        assert least <= retry_after_s(error) <= most  # type: ignore[arg-type]
 
 
 @pytest.mark.parametrize("looks", [1, 4])

@@ -361,15 +361,12 @@ def test_lists_of_google_are_filtered_in_pages_and_over_all_zones(gcp):
 ROWS = [{"name": "a", "labels": {"k": "v"}}, {"name": "b"}]
 
 
-@pytest.mark.parametrize(
-    ("text", "names"),
-    [
-        ("", "ab"),
-        ("name=b", "b"),
-        ("labels.k=v", "a"),
-        ("labels.k:*", "a"),
-        ('name eq "[ab]"', "ab"),
-    ],
-)
-def test_a_filter_is_read_as_documented(text, names):
-    assert "".join(row["name"] for row in ROWS if compile_filter(text)(row)) == names
+def test_a_filter_is_read_as_documented():
+    for text, names in {
+        "": "ab",
+        "name=b": "b",
+        "labels.k=v": "a",
+        "labels.k:*": "a",
+        'name eq "[ab]"': "ab",
+    }.items():
+        assert "".join(row["name"] for row in ROWS if compile_filter(text)(row)) == names

@@ -194,7 +194,7 @@ def test_a_disk_runs_to_rows(story, promised):
             assert str(body[name]).rpartition("/")[2] == value
 
 
-# AWS is in tests/cloud/test_aws_runs.py, with what is loaded lazily.
+# AWS is in tests/cloud/test_aws_company.py, with what is loaded lazily.
 @table(
     "flags, making",
     {

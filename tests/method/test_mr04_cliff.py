@@ -8,17 +8,14 @@ from benchmarks.method import alarms, cliffs, phases, stalled
 from tests.rigs.synthetic import Noise, steps
 
 
-@pytest.mark.parametrize(
-    ("first", "last", "count"),
-    [
+def test_a_fall_of_a_fifth_with_a_minute_or_nearly_on_both_sides_is_a_cliff():
+    for first, last, count in [
         ((1000, 600), (700, 600), 1),
         ((1000, 600), (900, 600), 0),
         ((3000, 70), (100, 600), 1),
         ((3000, 15), (100, 600), 0),
-    ],
-)
-def test_a_fall_of_a_fifth_with_a_minute_or_nearly_on_both_sides_is_a_cliff(first, last, count):
-    assert len(phases(steps([first, last], Noise(0.02), seed=3)).cliffs) == count
+    ]:
+        assert len(phases(steps([first, last], Noise(0.02), seed=3)).cliffs) == count
 
 
 CASES = (20, 50)

@@ -21,7 +21,7 @@ server or a stored result, is made once and not once in each process."""
 
 LONG = (
     "tests/docs/test_tutorial.py",
-    "tests/unit/hosts/test_several_disks.py",
+    "tests/unit/hosts/test_device.py",
     "tests/drills/test_yaml_bombs.py",
     "tests/unit/hosts/test_jobs.py",
     "tests/contract/",

@@ -70,7 +70,7 @@ def test_each_device_of_the_file_is_a_disk(user, pair, profile):
 
 
 def test_data_on_one_of_them_refuse_both(user, pair, profile):
-    """What else refuses one of several: tests/unit/hosts/test_several_disks.py."""
+    """What else refuses one of several: tests/unit/hosts/test_device.py."""
     subprocess.run(["mkfs.ext4", "-q", pair[1].path], check=True)
     before = [one.image.read_bytes() for one in pair]
     done = run(user, profile, *named(*pair))

@@ -100,14 +100,10 @@ def test_a_folder_that_is_missing_is_said(tmp_path):
 LIMIT = 1000
 
 
-def test_line_ends_are_made_one(tmp_path):
+def test_line_ends_are_made_one_and_a_file_at_the_limit_is_read(tmp_path):
     file = tmp_path / "a"
     file.write_bytes(b"a\r\nb\rc\n\xc3\xa9")
     assert read_text(file, LIMIT) == "a\nb\nc\né"
-
-
-def test_a_file_at_the_limit_is_read(tmp_path):
-    file = tmp_path / "a"
     file.write_bytes(b"x" * LIMIT)
     assert len(read_text(file, LIMIT)) == LIMIT
 

@@ -3,6 +3,8 @@
 import json
 
 import pytest
+from tests.rigs.measured import keep_finished, stores_in
+from tests.rigs.plans import make_plan
 
 from diskbench.cli import main
 
@@ -17,6 +19,15 @@ def here(tmp_path, monkeypatch):
     monkeypatch.setenv("DISKBENCH_DATABASE_URL", f"sqlite:///{tmp_path}/rows.db")
     monkeypatch.setenv("DISKBENCH_EVIDENCE_URL", (tmp_path / "evidence").as_uri())
     return tmp_path
+
+
+@pytest.fixture(scope="module")
+def finished(tmp_path_factory, steps):
+    """A folder with the rows and the evidence of two runs of the module's `steps`, to be copied."""
+    place = tmp_path_factory.mktemp("finished")
+    with stores_in(place) as stores:
+        keep_finished(*stores, make_plan(), steps)
+    return place
 
 
 class Caller:

@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 from tests.books import SHIPPED
 from tests.rigs.coursed import coursed
-from tests.rigs.measured import keep_finished, stores_in
+from tests.rigs.measured import stores_in
 from tests.rigs.plans import RUN_IDS, make_plan, run_fio
 from tests.rigs.replicates import measured
 from tests.unit.cli.test_results_verdict import place
@@ -56,15 +56,6 @@ def steps(tmp_path_factory):
     step = one.model_copy(update={"index": 0, "job": one.job + LOGS})
     files = run_fio(place, step)
     return [(step, files | {log.name: log.read_bytes() for log in place.glob("*.log")})]
-
-
-@pytest.fixture(scope="module")
-def finished(tmp_path_factory, steps):
-    """A folder with a trial of two runs."""
-    place = tmp_path_factory.mktemp("finished")
-    with stores_in(place) as stores:
-        keep_finished(*stores, make_plan(), steps)
-    return place
 
 
 @pytest.fixture

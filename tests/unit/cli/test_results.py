@@ -13,7 +13,7 @@ import polars as pl
 import pytest
 from tests.books import SHIPPED
 from tests.rigs.database import dump
-from tests.rigs.measured import keep_finished, measure, stores_in
+from tests.rigs.measured import measure, stores_in
 from tests.rigs.plans import RUN_IDS, TRIAL_ID, make_plan, make_step, run_fio, save_plan
 
 from diskbench.catalog.cost import disk_part, machine_part
@@ -37,15 +37,6 @@ def steps(tmp_path_factory):
     place = tmp_path_factory.mktemp("fio")
     plan = make_plan()
     return [(step, run_fio(place / str(step.index), step)) for step in plan.steps]
-
-
-@pytest.fixture(scope="module")
-def finished(tmp_path_factory, steps):
-    """A folder with a database of two finished runs, and their evidence."""
-    place = tmp_path_factory.mktemp("finished")
-    with stores_in(place) as stores:
-        keep_finished(*stores, make_plan(), steps)
-    return place
 
 
 @pytest.fixture

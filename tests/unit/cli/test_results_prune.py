@@ -8,7 +8,7 @@ from shutil import copytree
 
 import pytest
 from tests.rigs.measured import keep_finished, stores_in
-from tests.rigs.plans import RUN_IDS, make_plan, make_step, run_fio
+from tests.rigs.plans import RUN_IDS, make_plan, run_fio
 from tests.rigs.s3 import s3_bucket
 
 from diskbench.model.ids import short
@@ -33,28 +33,14 @@ def steps(tmp_path_factory):
     """Two steps that fio ran, with a row an I/O in their logs."""
     place = tmp_path_factory.mktemp("fio")
     measured = []
-    for index, rw in enumerate(("write", "randread")):
-        step = make_step(index, rw, rw)
-        step = step.model_copy(update={"job": step.job + LOGS})
-        here = place / str(index)
+    for planned in make_plan().steps:
+        step = planned.model_copy(update={"job": planned.job + LOGS})
+        here = place / str(step.index)
         files = run_fio(here, step)
         files |= {log.name: log.read_bytes() for log in here.glob("*.log")}
         assert len(files) > 9
         measured.append((step, files))
     return measured
-
-
-@pytest.fixture(scope="module")
-def finished(tmp_path_factory, steps):
-    """A folder with two finished runs of one trial."""
-    place = tmp_path_factory.mktemp("finished")
-    with stores_in(place) as stores:
-        _fill(*stores, steps)
-    return place
-
-
-def _fill(database, evidence, steps):
-    keep_finished(database, evidence, make_plan(steps=tuple(step for step, _ in steps)), steps)
 
 
 @pytest.fixture(params=["file", "s3"])
@@ -69,7 +55,8 @@ def stores(request, here, finished, monkeypatch):
     with s3_bucket() as (url, environment), stores_in(here) as (database, _):
         for name, value in (environment | {"DISKBENCH_EVIDENCE_URL": url}).items():
             monkeypatch.setenv(name, value)
-        _fill(database, evidence := open_evidence(url), request.getfixturevalue("steps"))
+        steps, evidence = request.getfixturevalue("steps"), open_evidence(url)
+        keep_finished(database, evidence, make_plan(), steps)
         yield database, evidence
 
 

@@ -1,5 +1,7 @@
 """What may be asked of any cloud that rents, and in which words what may not is refused."""
 
+from itertools import product
+
 import pytest
 
 from diskbench.errors import InvalidValue
@@ -38,31 +40,23 @@ def check(name: str, spec: RentSpec | None = None, **fields: object) -> None:
     provider(name).check(Cell(provider=name, target=target, rent=rent, profile="quick"))
 
 
-@pytest.mark.parametrize("name", ["aws", "azure", "gcp"])
 @pytest.mark.parametrize(
-    "tags",
+    ("name", "tags"),
     [
-        (("diskbench-lease", "0123456789abcdef"),), (("Diskbench-Owner", "me"),),
-        (("team", "x" * 300),), (("k" * 600, "x"),), (("team", "db\n"),),
-        tuple((f"key-{number}", "") for number in range(70)), (("team", "a"), ("TEAM", "b")),
+        *product(("aws", "azure", "gcp"), (
+            (("diskbench-lease", "0123456789abcdef"),), (("Diskbench-Owner", "me"),),
+            (("team", "x" * 300),), (("k" * 600, "x"),), (("team", "db\n"),),
+            tuple((f"key-{number}", "") for number in range(70)), (("team", "a"), ("TEAM", "b")),
+        )),
+        ("aws", (("Cost Center", "R&D"),)), ("aws", (("Name", "mine"),)),
+        ("aws", (("aws:createdBy", "me"),)), ("azure", (("cost?", "1"),)),
+        ("azure", (("hidden-title", "1"),)), ("gcp", (("CostCenter", "42"),)),
+        ("gcp", (("cost", "R&D"),)), ("gcp", (("1st", "x"),)),
     ],
 )  # fmt: skip
-def test_a_tag_that_the_cloud_refuses_or_that_is_ours_is_refused_before_renting(name, tags):
-    with pytest.raises(InvalidValue, match="tag"):
+def test_a_tag_that_a_cloud_refuses_or_that_is_ours_is_refused_before_renting(name, tags):
+    with pytest.raises(InvalidValue, match=r"--tag|\d\d tags"):
         check(name, tags=tags)
-
-
-@pytest.mark.parametrize(
-    ("name", "key", "value"),
-    [
-        ("aws", "Cost Center", "R&D"), ("aws", "Name", "mine"), ("aws", "aws:createdBy", "me"),
-        ("azure", "cost?", "1"), ("azure", "hidden-title", "1"),
-        ("gcp", "CostCenter", "42"), ("gcp", "cost", "R&D"), ("gcp", "1st", "x"),
-    ],
-)  # fmt: skip
-def test_each_clouds_own_rules_of_tags_hold(name, key, value):
-    with pytest.raises(InvalidValue, match="--tag"):
-        check(name, tags=((key, value),))
 
 
 def test_tags_that_a_cloud_takes_are_let_through_and_refused_where_nothing_carries_them():

@@ -73,18 +73,15 @@ def test_a_folder_of_six_results_is_six_runs(tmp_path):
     assert names(found) == ["notes.txt", "old_bw.1.log"]
 
 
-def test_clones_of_a_group_have_their_numbers(tmp_path):
+def test_clones_of_a_group_have_their_numbers_and_without_any_the_prefix_decides(tmp_path):
     options = {"write_bw_log": "g", "numjobs": "3", "group_reporting": "1"}
     files = {f"g_bw.{number}.log": WINDOWS for number in (1, 2, 3)}
-    place(tmp_path, **{"g.json": document(("g", 0, options)), **files})
-    assert joined(read_sources([tmp_path])) == {"g.json": sorted(files)}
-
-
-def test_without_numbers_the_prefix_decides(tmp_path):
+    numbered = place(tmp_path / "numbered", **{"g.json": document(("g", 0, options)), **files})
+    assert joined(read_sources([numbered])) == {"g.json": sorted(files)}
     common = {"write_iops_log": "logs/all", "per_job_logs": "0"}
     text = document(("a", 0, {}), ("b", 0, {}), common=common)
-    place(tmp_path, **{"a.json": text, "all_iops.log": WINDOWS})
-    assert joined(read_sources([tmp_path])) == {"a.json": ["all_iops.log"]}
+    whole = place(tmp_path / "whole", **{"a.json": text, "all_iops.log": WINDOWS})
+    assert joined(read_sources([whole])) == {"a.json": ["all_iops.log"]}
 
 
 def test_a_log_that_two_results_name_is_left_unless_one_has_its_name(tmp_path):

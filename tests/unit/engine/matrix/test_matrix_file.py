@@ -173,18 +173,12 @@ def test_what_cannot_be_had_is_told_where_it_is_given(tmp_path, head, fields, fi
 
 def test_a_parameter_is_told_where_it_stands_and_not_where_others_do(tmp_path):
     text = f"""{HEAD}\
-defaults:
-  provider: lab
-  disk: gp2
-  size: 8
-  parameters:
-    runtime: 3
+defaults: {{provider: lab, disk: gp2, size: 8, parameters: {{runtime: 3}}}}
 axes:
   v:
-    - parameters:
-        sise: 1g
+    - parameters: {{sise: 1g}}
 """
-    assert mistakes(tmp_path, text)[0].startswith("11: 'sise' is not a valid parameter")
+    assert mistakes(tmp_path, text)[0].startswith("5: 'sise' is not a valid parameter")
 
 
 def test_an_exclude_that_matches_nothing_is_told_with_what_is_nearest(tmp_path):

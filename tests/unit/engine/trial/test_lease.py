@@ -100,14 +100,22 @@ def made(cloud: FakeProvider, lease_id: str, ends: datetime) -> None:
     cloud._rent(before, "machine", "fake-1a", RigOnlooker())
 
 
-def test_a_lease_that_is_resumed_ends_later_in_its_row_and_on_its_tags(session, monkeypatch):
-    cloud = FakeProvider()
-    plan, ends = rented_plan(session, cloud, monkeypatch, left=timedelta(minutes=1))
-    made(cloud, plan.trial_id, ends)
+@pytest.mark.parametrize("machine", [None, SharedMachine(lease_id=MACHINE, turn=2)])
+def test_a_lease_that_is_resumed_and_a_machine_that_trials_share_end_later_in_row_and_tags(
+    session, monkeypatch, machine
+):
+    cloud, left = FakeProvider(), timedelta(minutes=1)
+    plan, ends = rented_plan(session, cloud, monkeypatch, left=left, machine=machine)
+    lease_id = machine.lease_id if machine else plan.trial_id
+    if machine:
+        row = Lease(lease_id=lease_id, provider="fake", expires_at=iso(ends))
+        create_lease(session.database, row)
+    made(cloud, lease_id, ends)
     check_lasts(session, plan)
     assert claim(session, plan)
-    until = row_end(session, plan.trial_id)
+    until = row_end(session, lease_id)
     assert until > ends + timedelta(hours=1)
+    assert row_end(session, plan.trial_id) == until
     (found,) = cloud.found(SCOPE)
     assert found.expires_at == pytest.approx(until.timestamp(), abs=1e-3)
 
@@ -133,20 +141,6 @@ def test_what_switches_off_is_moved_before_the_row_says_so(session, monkeypatch)
     assert guest is session.connect(plan)
     assert end.expires_at == pytest.approx(row_end(session, plan.trial_id).timestamp(), abs=1e-3)
     assert 0 < end.left_s <= 2 * longest_s(plan) + 3600
-
-
-def test_the_machine_that_trials_share_ends_later_with_the_one_resumed(session, monkeypatch):
-    cloud, shared = FakeProvider(), SharedMachine(lease_id=MACHINE, turn=2)
-    plan, ends = rented_plan(session, cloud, monkeypatch, left=timedelta(minutes=1), machine=shared)
-    create_lease(session.database, Lease(lease_id=MACHINE, provider="fake", expires_at=iso(ends)))
-    made(cloud, MACHINE, ends)
-    check_lasts(session, plan)
-    assert claim(session, plan)
-    until = row_end(session, MACHINE)
-    assert until > ends + timedelta(hours=1)
-    assert row_end(session, plan.trial_id) == until
-    (found,) = cloud.found(SCOPE)
-    assert found.expires_at == pytest.approx(until.timestamp(), abs=1e-3)
 
 
 def test_where_it_cannot_be_moved_the_row_says_what_the_switch_says(session, monkeypatch):

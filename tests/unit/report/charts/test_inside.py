@@ -273,15 +273,10 @@ def holds(figure, values):
 
 
 @FEW
-@given(of_one_metric())
-def test_bars(found):
-    holds(bars_chart(found, name="c", heading="Any"), [one.value for one in found])
-
-
-@FEW
-@given(st.lists(points(), min_size=1, max_size=6))
-def test_multiples(found):
-    holds(multiples_chart(found, name="c", heading="Any"), [one.value for one in found])
+@given(of_one_metric(), st.lists(points(), min_size=1, max_size=6))
+def test_bars_and_multiples(bars, multiples):
+    for chart, found in ((bars_chart, bars), (multiples_chart, multiples)):
+        holds(chart(found, name="c", heading="Any"), [one.value for one in found])
 
 
 @FEW

@@ -45,10 +45,10 @@ def _date(runs: Sequence[ReadImport]) -> str:
         words = f"date {dates[0]}" if len(dates) == 1 else f"dates {dates[0]} to {dates[-1]}"
         dated = sum(run.measured_at is not None for run in runs)
         return f"{words} ✓" if dated == len(runs) else f"{words}, of {dated} of {len(runs)} runs"
-    if all(run.source.parsed.kind == "published" for run in runs):
+    records = [run.manifest.imported for run in runs]
+    if all(record and record.kind == "published" for record in records):
         days = sorted({run.manifest.labels.get("measured_on", "") for run in runs})
         return f"published {', '.join(filter(None, days)) or 'undated'}"
-    records = (run.manifest.imported for run in runs)
     local = next((record.local_time for record in records if record and record.local_time), None)
     if local:
         return f"no date: {local} has no time zone (give the day with --measured-on)"

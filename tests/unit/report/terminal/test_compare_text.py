@@ -288,7 +288,7 @@ def run(*steps, unchecked=0, logs=0, date="2018-03-16", local_time=None):
     )  # fmt: skip
     parsed = None
     source = ImportSource("a.json", b"", parsed, {f"a_bw.{n}.log": b"" for n in range(logs)})
-    record = ImportRecord.model_construct(local_time=local_time)
+    record = ImportRecord.model_construct(kind="fio-json", local_time=local_time)
     manifest = Manifest.model_construct(trial_id="t", imported=record)
     return ReadImport(source, manifest, date, len(steps) + unchecked, audits)
 

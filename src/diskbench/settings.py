@@ -23,7 +23,6 @@ from diskbench.limits import SETTINGS_BYTES
 from diskbench.model.base import Frozen
 from diskbench.model.value_fault import value_fault
 from diskbench.store.urls import database_url, evidence_url, printable
-from diskbench.units import key_values
 from diskbench.visible import one_line
 
 
@@ -56,6 +55,8 @@ class Settings(Frozen):
     @classmethod
     def _pairs(cls, value: object) -> object:
         """The pairs of `env=test,team=db`, or of a table in a file."""
+        from diskbench.plan.rent_options import key_values  # with the catalogue: for tags alone
+
         if isinstance(value, dict):
             pairs = [f"{key}={text}" for key, text in value.items()]
         elif isinstance(value, str):

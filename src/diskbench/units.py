@@ -5,10 +5,8 @@ stored in nanoseconds and shown in µs, ms or s.
 """
 
 import re
-from collections.abc import Sequence
 
 from diskbench.errors import InvalidValue
-from diskbench.limits import VALUE_CHARS
 
 KIB = 2**10
 MIB = 2**20
@@ -62,27 +60,6 @@ def parse_share(flag: str, text: str, *, least: float = 0) -> float:
     if not least <= share < 1:
         raise InvalidValue(f"{flag} {text!r} is not a share", advice="write it like 5%")
     return share
-
-
-def key_values(flag: str, pairs: Sequence[str]) -> tuple[tuple[str, str], ...]:
-    """Parse `k=v` texts into sorted pairs. Raises InvalidValue for a missing or repeated key, and
-    for a pair that is too long to be printed."""
-    values: dict[str, str] = {}
-    for pair in pairs:
-        if len(pair) > VALUE_CHARS:
-            raise InvalidValue(
-                f"{flag} {pair[:40]}… has {len(pair):,} characters",
-                advice=f"at most {VALUE_CHARS:,} are kept and printed with a run",
-                field=field_of(flag),
-            )
-        key, sep, value = pair.partition("=")
-        is_pair = sep and key.strip()
-        if not is_pair or key.strip() in values:
-            is_twice = f"{flag} {key.strip()} is given twice"
-            wrong = is_twice if is_pair else f"{flag} {pair!r} is not of the form key=value"
-            raise InvalidValue(wrong, field=field_of(flag))
-        values[key.strip()] = value.strip()
-    return tuple(sorted(values.items()))
 
 
 def field_of(flag: str) -> str:

@@ -17,10 +17,11 @@ from diskbench.errors import InvalidValue
 from diskbench.fio.offered import STAND_IN_IOPS, stand_in
 from diskbench.fio.profiles import shipped_names, shipped_profile
 from diskbench.plan.load_profile import load_profile
+from diskbench.plan.rent_options import key_values
 from diskbench.report.terminal.layout import hanging
 from diskbench.report.terminal.screen import print_trimmed, screen
 from diskbench.store.profile_file import find_profile
-from diskbench.units import counted, format_duration_s, key_values
+from diskbench.units import counted, format_duration_s
 
 FORMAT = 1
 """Format number of the JSON documents printed here."""

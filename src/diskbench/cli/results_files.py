@@ -18,6 +18,7 @@ from diskbench.cli.terminal import argument, option
 from diskbench.errors import InvalidValue, check_known
 from diskbench.files import file_format, write_pieces
 from diskbench.model.ids import short
+from diskbench.plan.rent_options import key_values
 from diskbench.report.terminal.import_text import import_line
 from diskbench.report.terminal.streams import unguarded
 from diskbench.results.exported_rows import ExportFormat, exported
@@ -26,7 +27,7 @@ from diskbench.store.import_sources import ImportSource, Left, read_sources
 from diskbench.store.imports import ReadImport, damaged_logs, imported
 from diskbench.store.manifest import Manifest
 from diskbench.store.rebuild import rebuild as make_again
-from diskbench.units import counted, key_values
+from diskbench.units import counted
 
 
 @selecting

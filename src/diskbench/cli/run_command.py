@@ -37,10 +37,9 @@ from diskbench.model.options import (
 )
 from diskbench.model.spec import Cell
 from diskbench.plan.cells import cells
-from diskbench.plan.rent_options import check_cost_limit, foreign_option, rent_spec
+from diskbench.plan.rent_options import check_cost_limit, foreign_option, key_values, rent_spec
 from diskbench.plugin import Plugin, plugin, plugin_names
 from diskbench.settings import load_settings
-from diskbench.units import key_values
 
 COMPLETIONS = {
     "provider": completion.providers,

@@ -25,6 +25,7 @@ from diskbench.model.outcome import Problem
 from diskbench.plan.cells import read_promise
 from diskbench.plan.matrix import expand
 from diskbench.plan.outlook import MatrixOutlook
+from diskbench.plan.rent_options import key_values
 from diskbench.plugin import plugin
 from diskbench.report.terminal.compare_text import replicate_lines
 from diskbench.report.terminal.layout import wrapped
@@ -37,7 +38,7 @@ from diskbench.settings import load_settings
 from diskbench.store.campaigns import CampaignRow, find_campaign
 from diskbench.store.profile_file import find_profile
 from diskbench.store.where import Filter
-from diskbench.units import format_share, key_values, parse_duration_s, parse_share
+from diskbench.units import format_share, parse_duration_s, parse_share
 from diskbench.visible import json_escaped
 
 

@@ -16,8 +16,9 @@ from diskbench.model.expectation import Promise
 from diskbench.model.matrix import DEFAULT_PROFILE, CellFields
 from diskbench.model.options import RentSpec, options_of_model
 from diskbench.model.spec import Cell, Filesystem, NamedDisk, TargetSpec
+from diskbench.plan.rent_options import key_values
 from diskbench.plugin import Plugin, plugins
-from diskbench.units import GIB, counted, field_of, key_values
+from diskbench.units import GIB, counted, field_of
 
 if TYPE_CHECKING:
     from diskbench.fio.profiles import Profile

@@ -9,6 +9,7 @@ from pydantic import ValidationError
 
 from diskbench.catalog.shipped import known_catalogue
 from diskbench.errors import InvalidValue
+from diskbench.limits import VALUE_CHARS
 from diskbench.model.options import (
     Option,
     RentSpec,
@@ -20,7 +21,7 @@ from diskbench.model.options import (
 )
 from diskbench.model.value_fault import value_fault
 from diskbench.plugin import Plugin, known_plugin
-from diskbench.units import field_of, key_values
+from diskbench.units import field_of
 
 RENT_OPTIONS = tuple(option.name for option in rent_options())
 """Options that all renting providers share, besides `size`; each sets a field of RentSpec."""
@@ -191,3 +192,24 @@ def words(spec: RentSpec, provider: str) -> list[str]:
         text = f"{value:g}" if isinstance(value, float) else str(value)
         flags += [name] if isinstance(value, bool) else [name, text]
     return flags
+
+
+def key_values(flag: str, pairs: Sequence[str]) -> tuple[tuple[str, str], ...]:
+    """Parse `k=v` texts into sorted pairs. Raises InvalidValue for a missing or repeated key, and
+    for a pair that is too long to be printed."""
+    values: dict[str, str] = {}
+    for pair in pairs:
+        if len(pair) > VALUE_CHARS:
+            raise InvalidValue(
+                f"{flag} {pair[:40]}… has {len(pair):,} characters",
+                advice=f"at most {VALUE_CHARS:,} are kept and printed with a run",
+                field=field_of(flag),
+            )
+        key, sep, value = pair.partition("=")
+        is_pair = sep and key.strip()
+        if not is_pair or key.strip() in values:
+            is_twice = f"{flag} {key.strip()} is given twice"
+            wrong = is_twice if is_pair else f"{flag} {pair!r} is not of the form key=value"
+            raise InvalidValue(wrong, field=field_of(flag))
+        values[key.strip()] = value.strip()
+    return tuple(sorted(values.items()))

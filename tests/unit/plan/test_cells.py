@@ -18,10 +18,10 @@ from diskbench.model.matrix import Limits, MatrixCell
 from diskbench.model.options import RentSpec
 from diskbench.plan.admit import AdmissionMoment, admit
 from diskbench.plan.matrix import expand, ordered, rounds
-from diskbench.plan.rent_options import rent_spec, typed, words
+from diskbench.plan.rent_options import key_values, rent_spec, typed, words
 from diskbench.plugin import plugin
 from diskbench.providers.options import EmulationOptions
-from diskbench.units import GIB, key_values
+from diskbench.units import GIB
 
 
 def a_request(**changes: object) -> dict[str, object]:

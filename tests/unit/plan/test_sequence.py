@@ -24,10 +24,11 @@ from diskbench.model.result import StepResult
 from diskbench.model.spec import Loop, Search, Step
 from diskbench.model.threshold import Threshold, read_conditions
 from diskbench.plan import trial
+from diskbench.plan.rent_options import key_values
 from diskbench.plan.sequence import next_step, steadiness
 from diskbench.plan.trial import check_gates, check_ratios
 from diskbench.providers.options import EmulationOptions
-from diskbench.units import GIB, KIB, key_values
+from diskbench.units import GIB, KIB
 
 
 def a_plan(*names, loop=None):

@@ -55,14 +55,16 @@ class Settings(Frozen):
     @classmethod
     def _pairs(cls, value: object) -> object:
         """The pairs of `env=test,team=db`, or of a table in a file."""
-        from diskbench.plan.rent_options import key_values  # with the catalogue: for tags alone
-
         if isinstance(value, dict):
             pairs = [f"{key}={text}" for key, text in value.items()]
         elif isinstance(value, str):
             pairs = [pair for pair in value.split(",") if pair.strip()]
         else:
             return value
+        if not pairs:
+            return ()
+        from diskbench.plan.rent_options import key_values  # with the catalogue: for tags alone
+
         try:
             return key_values("tag", pairs)
         except InvalidValue as error:

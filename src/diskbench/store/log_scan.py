@@ -69,6 +69,9 @@ def database(logs: Sequence[Log] = ()) -> Iterator[duckdb.DuckDBPyConnection]:
             raise FioOutputUnreadable(
                 f"a log file of fio does not parse: {str(error).splitlines()[0]}", advice=advice
             ) from error
+        except (duckdb.FatalException, duckdb.InternalException):
+            _started.cache_clear()  # it answers nothing any more: the next reader starts it anew
+            raise
 
 
 def open_logs(paths: Sequence[Path]) -> list[Log]:

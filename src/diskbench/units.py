@@ -1,4 +1,4 @@
-"""Parse and format sizes, rates, times and pairs for people.
+"""Parse and format sizes, rates and times for people.
 
 GiB is 2^30 bytes, MB/s is 10^6 bytes per second, IOPS are operations per second; latency is
 stored in nanoseconds and shown in µs, ms or s.

@@ -35,13 +35,18 @@ def original(
     return file(record.name), (record.job_file, text)
 
 
+def _record(evidence: EvidenceStore, run_id: str, kinds: tuple[str, ...]) -> ImportRecord | None:
+    """What the manifest says of an import of one of these kinds; None for any other run."""
+    manifest = read_manifest(evidence, run_id)
+    record = manifest.imported if manifest else None
+    return record if record and record.kind in kinds else None
+
+
 def published_figures(
     evidence: EvidenceStore, run_id: str
 ) -> tuple[tuple[Published, ...], tuple[Published, ...]]:
     """The published figures that a run is, and all of their post; empty for any other run."""
-    manifest = read_manifest(evidence, run_id)
-    record = manifest.imported if manifest else None
-    if not record or record.kind != "published":
+    if (record := _record(evidence, run_id, ("published",))) is None:
         return (), ()
     from diskbench.importers.post import read_post  # for imports alone
 
@@ -52,9 +57,7 @@ def published_figures(
 
 def imported_parts(evidence: EvidenceStore, run_id: str) -> tuple[tuple[Step, FioOutput], ...]:
     """The steps of a run that was imported from a report of fio; empty for any other run."""
-    manifest = read_manifest(evidence, run_id)
-    record = manifest.imported if manifest else None
-    if not record or record.kind not in FIO_REPORTS:
+    if (record := _record(evidence, run_id, FIO_REPORTS)) is None:
         return ()
     from diskbench.importers.fio_report import report_steps  # every form of fio, for imports alone
 

@@ -27,6 +27,7 @@ from diskbench.store.finish import finish_run
 from diskbench.store.leases import Lease, create_lease
 from diskbench.store.query import find_measurements, find_run_ids, find_runs, runs_by_id
 from diskbench.store.rebuild import rebuild
+from diskbench.store.rows import delete_runs
 from diskbench.store.step_rows import save_step
 from diskbench.store.where import filter_fields, parse_filter
 
@@ -168,6 +169,14 @@ def test_the_newest_runs_are_listed_through_an_index(database, order, index):
         steps = [row[3] for row in connection.exec_driver_sql(f"EXPLAIN QUERY PLAN {text}")]
     assert any(f"ix_diskbench_run_{index}" in step for step in steps)
     assert not any("TEMP B-TREE" in step for step in steps)
+
+
+def test_a_trial_that_is_deleted_between_two_looks_hides_no_other(three, monkeypatch):
+    monkeypatch.setattr(queries, "_FIRST_LOOK", 1)
+    found = queries.trials_in_order(three)
+    assert next(found)[1] == C
+    assert delete_runs(three, [C]) == 1
+    assert [run_id for _, run_id in found] == [B, A]
 
 
 @pytest.mark.slow

@@ -21,6 +21,9 @@ NEEDED = "Python 3.6 or newer, which diskbench needs there"
 HOW = "install it there: apt-get install python3, or dnf install python3"
 GONE = "the program no longer exists"
 """What a host says that has not kept it."""
+OWN_PYTHON = "DISKBENCH_PYTHON"
+"""The variable that names the Python of diskbench itself on its own machine (local.py): what stands
+first in PATH may be a shim, as pyenv's, which takes 0.1 s or leads nowhere."""
 NO_PYTHON_EXIT = 96
 """Exit status without such a Python; no tool that diskbench calls uses it."""
 
@@ -57,9 +60,9 @@ else:
 exec(marshal.loads(code), {{"__name__": "__main__", "SOURCE": text, "CODE": code}})
 """
 _SCRIPT = """\
-for python in python3 /usr/libexec/platform-python; do
-    command -v $python >/dev/null 2>&1 || continue
-    LC_ALL=C.UTF-8 exec $python -I -S -c {boot} {agent} {request}
+for python in "${{{own}:-python3}}" python3 /usr/libexec/platform-python; do
+    command -v "$python" >/dev/null 2>&1 || continue
+    LC_ALL=C.UTF-8 exec "$python" -I -S -c {boot} {agent} {request}
 done
 echo {missing}
 exit 96
@@ -90,6 +93,7 @@ def request(do: str, *, kept_in: str = "", **given: object) -> str:
     `kept_in` is the directory of a trial whose host may have kept the program."""
     digest = _KEPT.get(kept_in)
     return _SCRIPT.format(
+        own=OWN_PYTHON,
         boot=shlex.quote(_BOOT),
         agent=shlex.quote(f"{digest} {kept_in}/.agent") if digest else _agent(),
         request=shlex.quote(json.dumps({"do": do, **given}, ensure_ascii=False)),

@@ -5,11 +5,13 @@ import os
 import selectors
 import signal
 import subprocess
+import sys
 import tempfile
 import time
 from collections.abc import Iterator
 
 from diskbench.errors import ConnectionLost
+from diskbench.hosts.calls import OWN_PYTHON
 from diskbench.hosts.shell import OutputLimit, argv, root_refused, whole_lines
 from diskbench.ports import ByteSink, Completed, Stdin
 
@@ -81,6 +83,7 @@ def _child(
         stdout=subprocess.PIPE,
         stderr=stderr,
         start_new_session=True,
+        env={**os.environ, OWN_PYTHON: sys.executable},
     )
     try:
         yield process

@@ -300,10 +300,16 @@ def test_an_old_python_gives_way_to_the_one_that_came_with_the_system(tmp_path, 
         calls.ask(HERE, "end", state=str(tmp_path), signal=int(signal.SIGTERM))
 
 
+def test_on_this_machine_it_is_the_python_of_diskbench_whatever_path_has(tmp_path, monkeypatch):
+    program(tmp_path / "bin/python3", "exit 127")
+    monkeypatch.setenv("PATH", first_on_path(tmp_path / "bin"))
+    assert calls.ask(HERE, "end", state=str(tmp_path), signal=int(signal.SIGTERM)) == []
+
+
 def test_names_beyond_ascii_work_where_no_locale_has_them(tmp_path, monkeypatch, python_of):
     assert Path(agent.__file__).read_text().isascii(), "it is written to the host as names are"
-    program(tmp_path / "bin/python3", f'LC_ALL=nowhere exec {python_of("3.6")} "$@"')
-    monkeypatch.setenv("PATH", first_on_path(tmp_path / "bin"))
+    program(tmp_path / "old", f'LC_ALL=nowhere exec {python_of("3.6")} "$@"')
+    monkeypatch.setattr(sys, "executable", str(tmp_path / "old"))
     with tempfile.TemporaryDirectory(prefix="größe-") as place:
         facts, looked = gather_and_look(HERE, place, device=False, look=True)
     assert looked[-1].startswith("free ")

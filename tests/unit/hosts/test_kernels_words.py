@@ -2,6 +2,7 @@
 
 import ast
 import re
+import sys
 from pathlib import Path
 
 import pytest
@@ -118,8 +119,8 @@ def test_its_grammar_is_that_of_the_oldest():
 def test_a_step_is_measured_with_it(version, python_of, make_unit, target, tmp_path, monkeypatch):
     found = python_of(version)
     said = tmp_path / "said"
-    program(tmp_path / "bin/python3", f'{found} -V >>{said} 2>&1\nexec {found} -W error "$@"')
-    monkeypatch.setenv("PATH", f"{tmp_path}/bin:/usr/sbin:/usr/bin:/sbin:/bin")
+    program(tmp_path / "python", f'{found} -V >>{said} 2>&1\nexec {found} -W error "$@"')
+    monkeypatch.setattr(sys, "executable", str(tmp_path / "python"))
     unit = make_unit(1.2, canary_before=True)
     facts, looked = gather_and_look(HERE, target.path, device=False, look=True)
     assert facts.fio_version

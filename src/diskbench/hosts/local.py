@@ -83,7 +83,7 @@ def _child(
         stdout=subprocess.PIPE,
         stderr=stderr,
         start_new_session=True,
-        env={**os.environ, OWN_PYTHON: sys.executable},
+        env={**os.environ, OWN_PYTHON: sys.executable or ""},
     )
     try:
         yield process

@@ -21,9 +21,10 @@ NEEDED = "Python 3.6 or newer, which diskbench needs there"
 HOW = "install it there: apt-get install python3, or dnf install python3"
 GONE = "the program no longer exists"
 """What a host says that has not kept it."""
-OWN_PYTHON = "DISKBENCH_PYTHON"
-"""The variable that names the Python of diskbench itself on its own machine (local.py): what stands
-first in PATH may be a shim, as pyenv's, which takes 0.1 s or leads nowhere."""
+OWN_PYTHON, OWN_AGENT = "DISKBENCH_PYTHON", "DISKBENCH_AGENT"
+"""The variables that name the Python of diskbench itself and its agent.py on its own machine
+(local.py). What stands first in PATH may be a shim, as pyenv's, which takes 0.1 s or leads nowhere;
+of its own file Python keeps the bytecode."""
 NO_PYTHON_EXIT = 96
 """Exit status without such a Python; no tool that diskbench calls uses it."""
 
@@ -55,8 +56,15 @@ if kept:
         print("! {GONE}"); sys.exit(95)
 else:
     import base64, zlib
-    text = zlib.decompress(base64.b64decode(digest)).decode()
-    code = marshal.dumps(compile(text, "agent.py", "exec"))
+    from importlib.machinery import SourceFileLoader
+    text, own = zlib.decompress(base64.b64decode(digest)).decode(), os.environ.get("{OWN_AGENT}")
+    sys.dont_write_bytecode = bool(os.environ.get("PYTHONDONTWRITEBYTECODE"))
+    try:
+        loader = SourceFileLoader("agent", own or "/")
+        made = loader.get_code("agent") if loader.get_data(loader.path) == text.encode() else None
+    except OSError:
+        made = None
+    code = marshal.dumps(made or compile(text, "agent.py", "exec"))
 exec(marshal.loads(code), {{"__name__": "__main__", "SOURCE": text, "CODE": code}})
 """
 _SCRIPT = """\
@@ -69,11 +77,13 @@ exit 96
 """
 
 
+AGENT = resources.files(__package__) / "agent.py"
+
+
 @cache
 def _agent() -> str:
     """agent.py, packed."""
-    text = (resources.files(__package__) / "agent.py").read_bytes()
-    return base64.b64encode(zlib.compress(text, 9)).decode()
+    return base64.b64encode(zlib.compress(AGENT.read_bytes(), 9)).decode()
 
 
 _KEPT: dict[str, str] = {}

@@ -11,7 +11,7 @@ import time
 from collections.abc import Iterator
 
 from diskbench.errors import ConnectionLost
-from diskbench.hosts.calls import OWN_PYTHON
+from diskbench.hosts.calls import AGENT, OWN_AGENT, OWN_PYTHON
 from diskbench.hosts.shell import OutputLimit, argv, root_refused, whole_lines
 from diskbench.ports import ByteSink, Completed, Stdin
 
@@ -83,7 +83,7 @@ def _child(
         stdout=subprocess.PIPE,
         stderr=stderr,
         start_new_session=True,
-        env={**os.environ, OWN_PYTHON: sys.executable or ""},
+        env={**os.environ, OWN_PYTHON: sys.executable or "", OWN_AGENT: str(AGENT)},
     )
     try:
         yield process

@@ -16,7 +16,7 @@ from tests.rigs.fake_host import FakeHost
 from tests.rigs.windows import first_on_path, program
 
 from diskbench.errors import ConnectionLost, MeasurementFailed
-from diskbench.hosts import agent, calls
+from diskbench.hosts import agent, calls, local
 from diskbench.hosts import unit as units
 from diskbench.hosts.disks import parse_inspection
 from diskbench.hosts.facts import gather_and_look
@@ -303,6 +303,14 @@ def test_an_old_python_gives_way_to_the_one_that_came_with_the_system(tmp_path, 
 def test_on_this_machine_it_is_the_python_of_diskbench_whatever_path_has(tmp_path, monkeypatch):
     program(tmp_path / "bin/python3", "exit 127")
     monkeypatch.setenv("PATH", first_on_path(tmp_path / "bin"))
+    assert calls.ask(HERE, "end", state=str(tmp_path), signal=int(signal.SIGTERM)) == []
+
+
+@pytest.mark.parametrize("text", ["raise SystemExit(3)", None], ids=["another", "gone"])
+def test_what_was_sent_runs_where_the_own_file_is_another_or_gone(text, tmp_path, monkeypatch):
+    if text:
+        (tmp_path / "agent.py").write_text(text)
+    monkeypatch.setattr(local, "AGENT", tmp_path / "agent.py")
     assert calls.ask(HERE, "end", state=str(tmp_path), signal=int(signal.SIGTERM)) == []
 
 

@@ -7,6 +7,7 @@ with the process that started it. What imports are, and cost, is tested elsewher
 test_main.py, test_imports.py); a program of a test's own is executed.
 """
 
+import atexit
 import ctypes
 import gc
 import io
@@ -29,7 +30,6 @@ USED_WITHIN = ("numpy", "paramiko")
 """What functions import that most commands call, but for what starts threads (duckdb, polars)."""
 PR_SET_CHILD_SUBREAPER = 36  # prctl(2)
 _one_at_a_time = threading.Lock()
-_servers: list[subprocess.Popen[bytes]] = []
 
 
 class Forked(subprocess.Popen[str]):
@@ -64,7 +64,9 @@ def _server():
     with theirs:
         argv = [sys.executable, "-m", "tests.rigs.forked", str(theirs.fileno())]
         root, nothing = Path(__file__).parents[2], subprocess.DEVNULL
-        _servers.append(subprocess.Popen(argv, pass_fds=[theirs.fileno()], stdin=nothing, cwd=root))
+        server = subprocess.Popen(argv, pass_fds=[theirs.fileno()], stdin=nothing, cwd=root)
+    atexit.register(server.wait)
+    atexit.register(ours.close)  # before: it ends by that
     return ours
 
 

@@ -7,7 +7,8 @@ import pytest
 
 from diskbench.packed import ZstdError, pack, pack_file, unpack, unpacked, zstd
 
-TEXT = b"".join(b"%d, %d\n" % (i, random.Random(i).getrandbits(20)) for i in range(20_000))
+NOISE = random.Random(0)
+TEXT = b"".join(b"%d, %d\n" % (i, NOISE.getrandbits(20)) for i in range(20_000))
 CHECKSUM_BYTES = 4
 
 

@@ -306,18 +306,13 @@ def asked_of(cloud, kind):
     yield from product(SIZES, iops, rates)
 
 
-def refuses(cloud, kind, size, iops, rate):
-    """Whether the catalogue says that this is not sold."""
-    return refused(UserError, limits, cloud, kind, size, iops, rate)
-
-
 @pytest.mark.parametrize(("cloud", "kind"), TYPES)
 def test_what_the_catalogue_lets_through_an_emulator_sells_and_nothing_else(cloud, kind):
     of_emulator, _ = CLOUDS[cloud]
     apart = [
-        (size, iops, rate, refuses(cloud, kind, size, iops, rate))
-        for size, iops, rate in asked_of(cloud, kind)
-        if refuses(cloud, kind, size, iops, rate) != of_emulator(kind, size, iops, rate)
+        (*asked, refuses)
+        for asked in asked_of(cloud, kind)
+        if (refuses := refused(UserError, limits, cloud, kind, *asked)) != of_emulator(kind, *asked)
     ]
     assert not apart, f"{kind}: size, IOPS, throughput, refused by the catalogue: {apart[:8]}"
 

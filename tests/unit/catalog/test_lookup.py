@@ -107,6 +107,7 @@ def test_every_size_that_is_sold_has_sane_limits(cloud, share):
 
 
 GCE = machine_book("gcp")
+EC2 = SHIPPED.of("aws")
 
 
 def test_the_vcpus_of_a_type_are_in_its_name_and_newer_series_refuse_older_disks():
@@ -135,9 +136,6 @@ def test_only_disks_of_the_catalogue_are_named_and_all_but_local_ones_have_a_tak
     named = {disk for series in GCE.series.values() for disk in series.disks}
     assert named == set(disk_types("gcp")) - {"local-ssd"}
     assert all(name.partition("-")[0] in GCE.series for name in GCE.tried)
-
-
-EC2 = SHIPPED.of("aws")
 
 
 def test_every_machine_with_a_maximum_has_a_lower_baseline_81_mb_of_an_m5_large():
@@ -293,8 +291,6 @@ TYPES = [
     for kind in kinds
     if kind in catalogue(cloud).disks
 ]
-
-
 AZURE_SIZES = {size.name: size for size in sizes.SIZES.values()}
 
 

@@ -183,9 +183,8 @@ def test_every_bucket_of_a_machine_empties_when_the_plan_says(cloud):
 
 def _stages(load, series):
     """What each five seconds reached, and the moment after them."""
-    fives = [series[at : at + 5] for at in range(0, len(series), 5)]
-    done = [Stage(load, float(len(few)), reached=float(np.mean(few))) for few in fives]
-    return [*done, Stage(load, 0.0)]
+    fives = (series[at : at + 5] for at in range(0, len(series), 5))
+    return [*(Stage(load, len(five), reached=np.mean(five)) for five in fives), Stage(load, 0.0)]
 
 
 def _of(path, limit):
@@ -199,11 +198,10 @@ def _last_empty_s(path, load):
 
 
 def _plan(cloud, name, size, scale, block):
-    size_words = f"{FILLED // MIB}m"
     profile = (
         "---\ntitle: one bucket\nquestion: does it agree?\nsource: this test\n"
         "roles: {fill: fill}\n---\n"
-        f"[global]\nioengine=libaio\ndirect=1\nsize={size_words}\n"
+        f"[global]\nioengine=libaio\ndirect=1\nsize={FILLED // MIB}m\n"
         "[fill]\nrw=write\nbs=1m\niodepth=32\n"
         f"[measure]\nstonewall\nrw=randread\nbs={block}\niodepth=256\ntime_based\nruntime=180\n"
     )

@@ -59,7 +59,7 @@ HOOKS: tuple[Hook, ...] = (
 def installed(cloud: Cloud) -> Iterator[None]:
     """moto behaves as the cloud says until the block ends; its state is new before and after."""
     from moto.core.responses import BaseResponse
-    from moto.ec2.models import amis, elastic_network_interfaces
+    from moto.ec2.models import elastic_network_interfaces
     from moto.ec2.models.elastic_block_store import Volume, VolumeAttachment
     from moto.ec2.models.instances import Instance
 
@@ -75,7 +75,7 @@ def installed(cloud: Cloud) -> Iterator[None]:
     status = vars(Volume)["status"].fget
     replaced = (
         (BaseResponse, "call_action", call_action),
-        (amis, "load_resource", images.without_container_images),
+        *images.lightened(),
         # An address is told when the machine has one, and never one of the internet's.
         (elastic_network_interfaces, "random_public_ip", lambda: None),
         (Instance, "instance_status", property(_checks)),

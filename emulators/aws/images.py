@@ -7,6 +7,7 @@ Manager User Guide, "Calling AMI public parameters for Amazon Linux".
 
 import hashlib
 from dataclasses import dataclass
+from functools import cache
 from typing import Any
 
 from emulators.aws.call import Answer, Call, Proceed
@@ -54,12 +55,25 @@ IMAGES = (
 )
 
 
-def without_container_images(path: str) -> Any:
-    """moto's own resource at a path, but no images for Elastic Container Service: with each new
-    state moto would make an object and a snapshot of 1,200 of them in each region."""
-    from moto.utilities.utils import load_resource
+def lightened() -> tuple[tuple[Any, str, Any], ...]:
+    """What moto reads anew with each state or request, and here once: owner, name, replacement.
+    There are no images for Elastic Container Service: with each new state moto would make an object
+    and a snapshot of 1,200 of them in each region."""
+    from moto import backends
+    from moto.core import responses
+    from moto.ec2.models import amis
 
-    return [] if path.startswith("ec2/resources/ecs/") else load_resource(path)
+    modules, resource = tuple(backends.list_of_moto_modules()), cache(amis.load_resource)
+
+    def images_at(path: str) -> Any:
+        found = [] if path.startswith("ec2/resources/ecs/") else resource(path)
+        return [dict(image) for image in found]
+
+    return (
+        (amis, "load_resource", images_at),
+        (backends, "list_of_moto_modules", lambda: modules),
+        (responses, "method_names_from_class", cache(responses.method_names_from_class)),
+    )
 
 
 def hook(cloud: Cloud, call: Call, proceed: Proceed) -> Answer:

@@ -13,10 +13,11 @@ commands one of them is for.
 import re
 import shlex
 from dataclasses import dataclass, field, fields, replace
+from functools import cache
 from itertools import groupby
 from pathlib import Path
 
-import yaml
+from diskbench.yaml_lines import plain_yaml
 
 ROOT = Path(__file__).parents[2]
 PAGES = tuple(
@@ -107,9 +108,9 @@ class Command:
         return found[-1] if found else default
 
 
+@cache
 def commands(page):
-    for part in _parts(page):
-        yield from _of_part(page, part)
+    return [one for part in _parts(page) for one in _of_part(page, part)]
 
 
 @dataclass
@@ -169,7 +170,7 @@ def _keys(lines):
 
 
 def _try(page, line, text):
-    given = yaml.safe_load(text)
+    given = plain_yaml(text)
     known = {one.name for one in fields(Try)}
     if not isinstance(given, dict) or not given.keys() <= known:
         raise ValueError(f"{page.name}:{line}: a comment `try` holds {known}, not {text!r}")

@@ -1,13 +1,12 @@
 """What a stranger packed by zstd: in little memory and time, and damage is told."""
 
 import io
-import random
 
 import pytest
 
 from diskbench.packed import ZstdError, pack, pack_file, unpack, unpacked, zstd
 
-TEXT = b"".join(b"%d, %d\n" % (i, random.Random(i).getrandbits(20)) for i in range(20_000))
+TEXT = b"".join(b"%d, %d\n" % (i, i**5 % 1_048_573) for i in range(20_000))
 CHECKSUM_BYTES = 4
 
 

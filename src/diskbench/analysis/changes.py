@@ -117,8 +117,7 @@ def _least_error_of_many(costs: segmentation.Costs, cuts: list[int], enough: flo
 
 
 def _cuts(y: Floats, costs: segmentation.Costs, best: list[int]) -> list[int]:
-    """Return the cuts for the penalty of the noise around the `best` fit of its count of cuts, if
-    there are at least so many."""
+    """Return the cuts for the penalty of the noise around the `best` fit, if at least so many."""
     sigma2, phi = _noise(y, [0, *best, y.size])
     penalty = _PENALTY * math.log(y.size) * sigma2 * (1 + phi) / (1 - phi)
     cuts = segmentation.penalized_cuts(costs, max(penalty, _LEAST_PENALTY))
@@ -127,7 +126,8 @@ def _cuts(y: Floats, costs: segmentation.Costs, best: list[int]) -> list[int]:
 
 def _noise(y: Floats, edges: list[int]) -> tuple[float, float]:
     """Return variance and lag-1 correlation of a fit's residuals."""
-    residuals = np.concatenate([y[a:b] - y[a:b].mean() for a, b in pairwise(edges)])
+    sizes = np.diff(edges)
+    residuals = y - np.repeat(np.add.reduceat(y, edges[:-1]) / sizes, sizes)
     sigma2 = float(residuals.var())
     if sigma2 <= 0:
         return 0.0, 0.0

@@ -107,6 +107,7 @@ def test_every_size_that_is_sold_has_sane_limits(cloud, share):
 
 
 GCE = machine_book("gcp")
+EC2 = SHIPPED.of("aws")
 
 
 def test_the_vcpus_of_a_type_are_in_its_name_and_newer_series_refuse_older_disks():
@@ -135,9 +136,6 @@ def test_only_disks_of_the_catalogue_are_named_and_all_but_local_ones_have_a_tak
     named = {disk for series in GCE.series.values() for disk in series.disks}
     assert named == set(disk_types("gcp")) - {"local-ssd"}
     assert all(name.partition("-")[0] in GCE.series for name in GCE.tried)
-
-
-EC2 = SHIPPED.of("aws")
 
 
 def test_every_machine_with_a_maximum_has_a_lower_baseline_81_mb_of_an_m5_large():
@@ -293,8 +291,6 @@ TYPES = [
     for kind in kinds
     if kind in catalogue(cloud).disks
 ]
-
-
 AZURE_SIZES = {size.name: size for size in sizes.SIZES.values()}
 
 
@@ -306,18 +302,13 @@ def asked_of(cloud, kind):
     yield from product(SIZES, iops, rates)
 
 
-def refuses(cloud, kind, size, iops, rate):
-    """Whether the catalogue says that this is not sold."""
-    return refused(UserError, limits, cloud, kind, size, iops, rate)
-
-
 @pytest.mark.parametrize(("cloud", "kind"), TYPES)
 def test_what_the_catalogue_lets_through_an_emulator_sells_and_nothing_else(cloud, kind):
     of_emulator, _ = CLOUDS[cloud]
     apart = [
-        (size, iops, rate, refuses(cloud, kind, size, iops, rate))
-        for size, iops, rate in asked_of(cloud, kind)
-        if refuses(cloud, kind, size, iops, rate) != of_emulator(kind, size, iops, rate)
+        (*asked, refuses)
+        for asked in asked_of(cloud, kind)
+        if (refuses := refused(UserError, limits, cloud, kind, *asked)) != of_emulator(kind, *asked)
     ]
     assert not apart, f"{kind}: size, IOPS, throughput, refused by the catalogue: {apart[:8]}"
 

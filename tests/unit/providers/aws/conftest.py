@@ -6,8 +6,7 @@ import socket
 import boto3
 import pytest
 from botocore.client import ClientCreator
-from emulators.aws.images import without_container_images
-from moto.ec2.models import amis
+from emulators.aws.images import lightened
 from moto.moto_api._internal.models import moto_api_backend
 from moto.server import ThreadedMotoServer
 from tests.unit.providers.aws.rig import REGION, Cloud, Wire
@@ -17,7 +16,8 @@ from tests.unit.providers.aws.rig import REGION, Cloud, Wire
 def moto_url():
     server = ThreadedMotoServer(ip_address="127.0.0.1", port=0, verbose=False)
     with pytest.MonkeyPatch.context() as patched:
-        patched.setattr(amis, "load_resource", without_container_images)
+        for owner, name, value in lightened():
+            patched.setattr(owner, name, value)
         server.start()
         host, port = server.get_host_and_port()
         yield f"http://{host}:{port}"

@@ -17,7 +17,7 @@ from diskbench.analysis.setting import Setting
 from diskbench.analysis.stretches import Measured, StepPromise
 from diskbench.analysis.verdict import verdict
 from diskbench.catalog.bucket import SharedLimits, capacity, lasts_s, scaled
-from diskbench.catalog.expect import Stage, simulate
+from diskbench.catalog.expect import Stage, path_of, simulate
 from diskbench.catalog.lookup import disk_types, limits
 from diskbench.catalog.machine import machine_of
 from diskbench.catalog.path import Path as Way
@@ -93,7 +93,8 @@ def test_every_type_with_a_burst_is_run():
 @pytest.mark.parametrize(("cloud", "name", "size"), list(_of_each_type_the_ends()))
 def test_plan_lab_and_verdict_agree(cloud, name, size, block):
     found = limits(cloud, name, size)
-    scale = max(1.0, _last_empty_s(_plan(cloud, name, size, 1.0, block)) / BURST_S)
+    load = Load(block_bytes=block, depth=256)
+    scale = max(1.0, _last_empty_s(path_of(found), load) / BURST_S)
     plan = _plan(cloud, name, size, scale, block)
     filled, measured = plan.expectation.steps
     expected = plan.expectation.of(measured)
@@ -104,7 +105,8 @@ def test_plan_lab_and_verdict_agree(cloud, name, size, block):
     full = {_key(gate): gate.capacity for gate in limit_path.gates if gate.capacity}
     assert lab.left() == {key: pytest.approx(value) for key, value in full.items()}
     lab.hold_credit(on=True)
-    seconds = round(_last_empty_s(plan) + BURST_S)
+    assert expected.load == load
+    seconds = round(_last_empty_s(limit_path, load) + 22)
     series = np.array(lab.run(block, seconds=seconds))
 
     # What the plan says that the step gets, and when, is what the lab gives.
@@ -135,8 +137,7 @@ def test_plan_lab_and_verdict_agree(cloud, name, size, block):
     assert first.end_s == pytest.approx(expected.lasts_s, abs=2.0)
 
     # What is reckoned afterwards from the rates alone is what the lab has left.
-    rates = [Stage(expected.load, 1.0, reached=float(one)) for one in series]
-    after = expected_afterwards(limit_path, [*rates, Stage(expected.load, 0.0)])[-1]
+    after = expected_afterwards(limit_path, _stages(expected.load, series))[-1]
     for limit, share in after[1].items():
         gate = next(g for g in limit_path.gates if g.limit == limit and g.capacity)
         # An HDD at its baseline does a few requests a second: whole ones, of a broken rate.
@@ -173,32 +174,34 @@ def test_every_bucket_of_a_machine_empties_when_the_plan_says(cloud):
         expected = sum(leg.iops * leg.seconds for leg in course.legs)
         assert sum(series) == pytest.approx(expected, rel=0.03), name
         _same_balances(lab, path, course.left)
-        [after] = expected_afterwards(
-            path, [Stage(load, 1.0, reached=one) for one in series] + [Stage(load, 0)]
-        )[-1:]
+        after = expected_afterwards(path, _stages(load, series))[-1]
         for gate, balance in zip(path.gates, course.left, strict=True):
             if gate.capacity:
                 assert after[1][gate.limit] == pytest.approx(balance / gate.capacity, abs=0.05)
     assert seen
 
 
+def _stages(load, series):
+    """What each five seconds reached, and the moment after them."""
+    fives = (series[at : at + 5] for at in range(0, len(series), 5))
+    return [*(Stage(load, len(five), reached=np.mean(five)) for five in fives), Stage(load, 0.0)]
+
+
 def _of(path, limit):
     return next((gate.allowance for gate in path.gates if gate.limit == limit), None)
 
 
-def _last_empty_s(plan):
-    """When, under the plan's measured load from full, the last bucket that it uses is empty."""
-    expected = plan.expectation.of(plan.expectation.steps[1])
-    course = simulate(limit_path_of(plan, SHIPPED), [Stage(expected.load)])
+def _last_empty_s(path, load):
+    """When, under a load from full, the last bucket that it uses is empty."""
+    course = simulate(path, [Stage(load)])
     return max((leg.end_s for leg in course.legs if leg.emptied), default=0.0)
 
 
 def _plan(cloud, name, size, scale, block):
-    size_words = f"{FILLED // MIB}m"
     profile = (
         "---\ntitle: one bucket\nquestion: does it agree?\nsource: this test\n"
         "roles: {fill: fill}\n---\n"
-        f"[global]\nioengine=libaio\ndirect=1\nsize={size_words}\n"
+        f"[global]\nioengine=libaio\ndirect=1\nsize={FILLED // MIB}m\n"
         "[fill]\nrw=write\nbs=1m\niodepth=32\n"
         f"[measure]\nstonewall\nrw=randread\nbs={block}\niodepth=256\ntime_based\nruntime=180\n"
     )

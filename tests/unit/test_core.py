@@ -103,7 +103,7 @@ NEEDS = {
     "report last --to page.html": "report",
     "report last --to chart.png": "report",
     "report --post iaas-2018 --chart iops --to chart.svg": "report",
-    "publish site": "report",
+    "publish site last": "report",
     "results export --format parquet --to all.parquet": "report",
     "run --provider aws --disk gp2 --size 20 --profile quick": "aws",
     "run --provider azure --disk Premium_LRS --size 32 --profile quick": "azure",

@@ -30,11 +30,7 @@ MODULE = r"\w[\w.]*(?: as \w+)?"
 IMPORT = re.compile(
     rf"^ *(?:from (\w[\w.]*) import |import ({MODULE}(?:, {MODULE})*)(?: *#.*)?$)", re.MULTILINE
 )
-
-
-@cache
-def distributions_of():
-    return importlib.metadata.packages_distributions()
+distributions_of = cache(importlib.metadata.packages_distributions)
 
 
 def imported_modules():

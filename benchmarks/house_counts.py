@@ -66,6 +66,16 @@ def type_checking(source: Source) -> int:
     )
 
 
+def statements(tree: ast.Module) -> Iterator[ast.AST]:
+    """Every statement, wherever it stands; expressions, most of a tree, are not looked into."""
+    waiting: list[ast.AST] = [tree]
+    while waiting:
+        node = waiting.pop()
+        yield node
+        for part in ("body", "orelse", "finalbody", "handlers", "cases"):
+            waiting += getattr(node, part, ())
+
+
 def named(node: ast.AST, path: str, package: str) -> Iterator[tuple[str, str | None]]:
     """What one statement imports into the file `path` of `package`: pairs of a module and the name
     taken from it, None for `import MODULE`."""
@@ -90,7 +100,7 @@ def imports(all_sources: Sequence[Source], package: str) -> dict[str, set[str]]:
     graph: dict[str, set[str]] = {}
     for one in all_sources:
         found = set()
-        for node in ast.walk(one.tree):
+        for node in statements(one.tree):
             for module, name in named(node, one.path, package):
                 found |= {modules.get(f"{module}.{name}") or modules.get(module)}
         graph[one.path] = {path for path in found if path is not None} - {one.path}

@@ -18,11 +18,11 @@ from dataclasses import dataclass
 from fnmatch import fnmatchcase
 from pathlib import Path
 
-import yaml
 from benchmarks import scoreboard_ours
 from benchmarks.scoreboard_ours import NOTHING, Ours
 
 from diskbench.catalog.published import load_published
+from diskbench.yaml_lines import plain_yaml
 
 ROOT = Path(__file__).resolve().parents[1]
 ROWS = Path(__file__).parent / "scoreboard_rows"
@@ -153,7 +153,7 @@ def of_cases():
     if apart := names ^ rows.keys():
         raise ValueError(f"cases.yaml and {CASES.name} differ in {', '.join(sorted(apart))}")
     return {
-        name: (yaml.safe_load((CASES / f"{name}.yaml").read_text()), expected(row))
+        name: (plain_yaml((CASES / f"{name}.yaml").read_text()), expected(row))
         for name, row in sorted(rows.items())
     }
 
@@ -186,7 +186,7 @@ def stages():
 
 
 def _read(name):
-    return yaml.safe_load((ROWS / name).read_text(encoding="utf-8"))
+    return plain_yaml((ROWS / name).read_text(encoding="utf-8"))
 
 
 def _several(value):

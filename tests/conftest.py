@@ -79,6 +79,7 @@ def pytest_configure(config):
 
 def pytest_collection_finish():
     gc.freeze()
+    gc.set_threshold(100_000, 20, 50)
     gc.enable()
 
 

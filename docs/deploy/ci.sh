@@ -42,8 +42,7 @@ code=0
 "$DISKBENCH" run "${arguments[@]}" --junit diskbench/junit.xml || code=$?
 # 2 is a mistake in the settings: nothing was measured.
 if [[ $code -ne 2 ]]; then
-  "$DISKBENCH" report last --quiet -o diskbench/summary.md
-  "$DISKBENCH" report last --quiet -o diskbench/page.html
+  "$DISKBENCH" report last --quiet -o diskbench/summary.md -o diskbench/page.html
   if [[ -n ${GITHUB_STEP_SUMMARY:-} ]]; then
     cat diskbench/summary.md >>"$GITHUB_STEP_SUMMARY"
   fi

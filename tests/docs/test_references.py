@@ -11,7 +11,6 @@ from functools import cache
 from pathlib import Path
 
 import pytest
-import yaml
 from benchmarks import identify_lab, rates, scoreboard
 from tests.docs.pages import ROOT
 from tests.drills import book
@@ -22,6 +21,7 @@ from diskbench.errors import HostUnavailable
 from diskbench.extras import how_to_install, packages_of
 from diskbench.hosts.ssh_config import ConnectLimits, parse_resolved
 from diskbench.hosts.ssh_connect import open_transport, verify
+from diskbench.yaml_lines import plain_yaml
 
 PACKAGE = ROOT / "src/diskbench"
 ENDINGS = {".py", ".md", ".toml", ".sh", ".yaml", ".j2", ".awk", ".ipynb", ""}
@@ -205,7 +205,7 @@ def message_texts():
                 text = "".join(one if isinstance(one, str) else "{}" for one in parts)
             found.append((f"{path.relative_to(SOURCE)}:{getattr(node, 'lineno', 0)}", text))
     for path in sorted(SOURCE.rglob("refusals.yaml")):
-        rules = yaml.safe_load(path.read_text()).items()
+        rules = plain_yaml(path.read_text()).items()
         told = ((rule, one) for rule, row in rules for one in row.values())
         where = path.relative_to(SOURCE)
         found += [(f"{where}:{rule}", re.sub(r"\{[^{}]*\}", "{}", one)) for rule, one in told]

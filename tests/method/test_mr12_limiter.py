@@ -3,7 +3,6 @@
 from pathlib import Path
 
 import pytest
-import yaml
 from hypothesis import given
 from hypothesis import strategies as st
 from tests.limiter_case import judge, promise_of
@@ -16,13 +15,14 @@ from diskbench.analysis.verdict import verdict
 from diskbench.model.expectation import Bound, Load
 from diskbench.model.phase import Steadiness, StepPhases
 from diskbench.model.processor import MachineUse
+from diskbench.yaml_lines import plain_yaml
 
 CASES = sorted((Path(__file__).parent.parent / "cases" / "limiter").glob("*.yaml"))
 
 
 @pytest.mark.parametrize("path", CASES, ids=lambda path: path.stem)
 def test_the_limit_of_a_recorded_case_is_named(path):
-    case = yaml.safe_load(path.read_text(encoding="utf-8"))
+    case = plain_yaml(path.read_text(encoding="utf-8"))
     wanted = case["expect"]
     found = judge(case)
     main = found.stretches[case.get("main", found.main)]

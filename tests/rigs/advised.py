@@ -7,13 +7,13 @@ from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 
-import yaml
 from typer.exceptions import TyperException
 
 import diskbench
 from diskbench.cli.lazy import COMMANDS, is_group, load
 from diskbench.cli.run_command import typed_for
 from diskbench.plugin import plugin_names
+from diskbench.yaml_lines import plain_yaml
 
 SOURCE = Path(diskbench.__file__).parent
 VALUE = "VALUE"
@@ -49,7 +49,7 @@ def advised():
             if "diskbench " in text:
                 yield from _named_in(f"{name}:{getattr(node, 'lineno', 0)}", text)
     for path in sorted(SOURCE.rglob("refusals.yaml")):
-        for rule, row in yaml.safe_load(path.read_text()).items():
+        for rule, row in plain_yaml(path.read_text()).items():
             for text in row.values():
                 where = f"{path.relative_to(SOURCE)}: {rule}"
                 yield from _named_in(where, re.sub(r"\{[^{}]*\}", VALUE, text))

@@ -1,7 +1,6 @@
 """The core runs, judges and shows without any extra; what needs an extra says how to install it.
 The package as `uv build` makes it: the same bytes each time, with all that a run reads."""
 
-import ast
 import hashlib
 import importlib.metadata
 import json
@@ -27,25 +26,21 @@ SOURCE = Path(diskbench.__file__).parent
 ROOT = SOURCE.parents[1]
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
 MOST_MB = 230
-
-
-@cache
-def distributions_of():
-    return importlib.metadata.packages_distributions()
+MODULE = r"\w[\w.]*(?: as \w+)?"
+IMPORT = re.compile(
+    rf"^ *(?:from (\w[\w.]*) import |import ({MODULE}(?:, {MODULE})*)(?: *#.*)?$)", re.MULTILINE
+)
+distributions_of = cache(importlib.metadata.packages_distributions)
 
 
 def imported_modules():
     """Top-level modules of other packages that the source imports, and each file that does."""
-    found: set[tuple[str, str]] = set()
-    for path in sorted(SOURCE.rglob("*.py")):
-        for node in ast.walk(ast.parse(path.read_text())):
-            names = []
-            if isinstance(node, ast.Import):
-                names = [one.name for one in node.names]
-            elif isinstance(node, ast.ImportFrom) and not node.level and node.module:
-                names = [node.module]
-            for name in names:
-                found.add((name.partition(".")[0], str(path.relative_to(SOURCE))))
+    found = {
+        (name.strip().partition(".")[0].partition(" ")[0], str(path.relative_to(SOURCE)))
+        for path in SOURCE.rglob("*.py")
+        for taken, names in IMPORT.findall(path.read_text("utf-8"))
+        for name in (taken or names).split(",")
+    }
     # `compression` is of the standard library from Python 3.14 on.
     ours = {*sys.stdlib_module_names, "compression", "diskbench"}
     return {one for one in found if one[0] not in ours}
@@ -104,7 +99,7 @@ NEEDS = {
     "report last --to page.html": "report",
     "report last --to chart.png": "report",
     "report --post iaas-2018 --chart iops --to chart.svg": "report",
-    "publish site": "report",
+    "publish site last": "report",
     "results export --format parquet --to all.parquet": "report",
     "run --provider aws --disk gp2 --size 20 --profile quick": "aws",
     "run --provider azure --disk Premium_LRS --size 32 --profile quick": "azure",

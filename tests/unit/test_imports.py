@@ -5,10 +5,12 @@ import fnmatch
 import importlib
 import importlib.util
 import re
+import symtable
 from functools import cache, reduce
 from pathlib import Path
 
 import pytest
+from benchmarks.house_counts import statements
 from tests import rooms
 
 import diskbench
@@ -20,7 +22,7 @@ OWN = ("diskbench", "emulators", "benchmarks")
 
 def imports_of(folder):
     for file in sorted((ROOT / folder).rglob("*.py")):
-        for node in ast.walk(ast.parse(file.read_text("utf-8"))):
+        for node in statements(ast.parse(file.read_text("utf-8"))):
             if not isinstance(node, ast.ImportFrom) or node.level or not node.module:
                 continue
             if node.module.partition(".")[0] in OWN:
@@ -31,16 +33,10 @@ def imports_of(folder):
 def defined_in(module):
     """The names at the top of a module's source, without running it."""
     spec = importlib.util.find_spec(module)
-    names = set()
-    if spec is not None and spec.origin:  # a folder without __init__.py has no source
-        for node in ast.walk(ast.parse(Path(spec.origin).read_text("utf-8"))):
-            if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef):
-                names.add(node.name)
-            elif isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store):
-                names.add(node.id)
-            elif isinstance(node, ast.Import | ast.ImportFrom):
-                names |= {(one.asname or one.name).partition(".")[0] for one in node.names}
-    return names
+    if spec is None or not spec.origin:  # a folder without __init__.py has no source
+        return set()
+    top = symtable.symtable(Path(spec.origin).read_text("utf-8"), spec.origin, "exec")
+    return {one.get_name() for one in top.get_symbols() if one.is_assigned() or one.is_imported()}
 
 
 def is_there(module, name):

@@ -9,6 +9,7 @@ import subprocess
 import sys
 
 import pytest
+from tests.rigs.cli import Cli
 
 from diskbench import errors
 from diskbench.cli.main import _renamed
@@ -77,21 +78,21 @@ def test_a_list_imports_no_engine_and_no_numbers(tmp_path):
     assert not {*names.split(), "diskbench.engine.session"} & set(found)
 
 
-def test_completion_knows_commands_and_their_options():
+def test_completion_knows_commands_and_their_options(tmp_path):
     def completed(words, index):
-        asked = {"_DISKBENCH_COMPLETE": "complete_bash", "COMP_WORDS": words}
-        script = "from diskbench.cli.main import main; raise SystemExit(main([]))"
-        return program(script, **asked, COMP_CWORD=str(index)).stdout.split()
+        asked = {"COMP_WORDS": words, "COMP_CWORD": str(index)}
+        user = Cli(tmp_path, asked | {"_DISKBENCH_COMPLETE": "complete_bash"})
+        return user.call().stdout.split()
 
     assert completed("diskbench re", 1) == ["resume", "results", "report", "regressions"]
     assert "--profile" in completed("diskbench run --pro", 2)
 
 
-def test_a_wrong_command_or_option_is_exit_2_and_the_nearest_is_named():
+def test_a_wrong_command_or_option_is_exit_2_and_the_nearest_is_named(call):
     found = diskbench("reslts")
     assert found.returncode == 2
     assert "No such command 'reslts'. Did you mean 'results'" in found.stderr
-    assert (found.stdout, diskbench("version", "--nope").returncode) == ("", 2)
+    assert (found.stdout, call("version", "--nope")[0]) == ("", 2)
 
 
 @pytest.fixture

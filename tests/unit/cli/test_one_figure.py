@@ -12,7 +12,6 @@ from pathlib import Path
 import numpy as np
 import polars as pl
 import pytest
-import yaml
 from rich.console import Console
 from tests.limiter_case import judge
 from tests.rigs.coursed import coursed
@@ -34,10 +33,11 @@ from diskbench.store.query import find_runs
 from diskbench.store.rows import load_plan
 from diskbench.store.step_rows import load_results
 from diskbench.units import format_iops
+from diskbench.yaml_lines import plain_yaml
 
 pytestmark = pytest.mark.slow
 PLACE = Path(__file__).parents[2] / "cases"
-CASES = {one.stem: yaml.safe_load(one.read_text()) for one in (PLACE / "figures").glob("*.yaml")}
+CASES = {one.stem: plain_yaml(one.read_text()) for one in (PLACE / "figures").glob("*.yaml")}
 NEAR = 0.006
 """Of a figure: logs of whole I/Os a second are not fio's own count."""
 
@@ -317,7 +317,7 @@ MEASURED = {"local-nvme": ("busy-core", []), "network-filesystem": ("nfs", [NETW
 @pytest.mark.parametrize("name", MEASURED)
 def test_the_verdict_on_a_run_of_ours(name, golden):
     case, doubts = MEASURED[name]
-    recorded = yaml.safe_load((DISKS / f"{case}.yaml").read_text("utf-8"))
+    recorded = plain_yaml((DISKS / f"{case}.yaml").read_text("utf-8"))
     judged = judge(recorded | {"warnings": [doubt.code for doubt in doubts]})
     warnings = [
         doubt_of(one.code).warning(one.message.replace("recorded", "the target is on nfs4"))

@@ -113,7 +113,7 @@ def test_an_imported_post_is_listed_shown_reported_exported_and_compared_as_any_
     assert "import/published" in call.done("results", "export", gp2)
     beside = call.done("compare", gp2, "--published", "--include-emulated")
     assert len(re.findall(r"(\d[\d,.]* (?:IOPS|MB/s)) +\1 +1$", beside, re.MULTILINE)) == 3
-    call.done("publish", "site")
+    call.done("publish", "site", gp2)
 
 
 def test_samples_are_runs_and_latencies_alone_are_shown(call, here):

@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 from tests.rigs import signatures
 from tests.rigs.disk_states import exclusive
+from tests.rigs.loops import contents
 from tests.unit.hosts.conftest import grow, refused, watch
 
 from diskbench.errors import HostUnavailable, MeasurementFailed, TargetRefused
@@ -44,10 +45,10 @@ def test_a_loop_device_passes_by_its_file_or_as_printed_and_looking_writes_nothi
     assert (proof.identity, proof.size_bytes) == (str(image), 32 * MIB)
     device, image = make_loop()
     signatures.write_lvm(image)
-    before = image.read_bytes()
+    before = contents(image)
     inspect(HERE, device)
     list_devices(HERE)
-    assert image.read_bytes() == before
+    assert contents(image) == before
     device, image = make_loop("printed.img")
     state, reasons = next((s, r) for s, r in list_devices(HERE) if s.disk.path == device)
     assert reasons == ()

@@ -85,10 +85,13 @@ def filesystem(directory, mib):
 
 
 def detach_all(image):
-    """Detach every loop device on `image`, and no other: numbers may be somebody else's by now."""
-    argv = ["losetup", "-n", "-O", "NAME", "-j", str(image)]
-    for path in subprocess.check_output(argv, text=True).split():
-        subprocess.run(["losetup", "-d", path], check=False, capture_output=True)
+    """Detach every loop device on `image`, also one that is deleted, and no other: numbers may be
+    somebody else's by now."""
+    for file in Path("/sys/block").glob("loop*/loop/backing_file"):
+        with suppress(OSError):  # detached meanwhile
+            if file.read_text()[:-1].removesuffix(" (deleted)") == str(image.resolve()):
+                words = ["losetup", "-d", f"/dev/{file.parts[3]}"]
+                subprocess.run(words, check=False, capture_output=True)
 
 
 def fill(file):

@@ -16,7 +16,14 @@ from diskbench.errors import HostUnavailable, MeasurementFailed, TargetRefused
 from diskbench.fio.samples import parse_samples
 from diskbench.hosts import agent
 from diskbench.hosts.agent import disks_under
-from diskbench.hosts.device import check_device, check_devices, inspect, list_devices, refusals
+from diskbench.hosts.device import (
+    check_device,
+    check_devices,
+    inspect,
+    judge,
+    list_devices,
+    refusals,
+)
 from diskbench.hosts.disks import DeviceState, parse_inspection
 from diskbench.hosts.local import LocalHost
 from diskbench.model.facts import DiskFacts
@@ -43,14 +50,13 @@ def test_a_loop_device_passes_by_its_file_or_as_printed_and_looking_writes_nothi
     assert proof.path == device
     assert proof.number == f"{os.major(number)}:{os.minor(number)}"
     assert (proof.identity, proof.size_bytes) == (str(image), 32 * MIB)
-    device, image = make_loop()
-    signatures.write_lvm(image)
-    before = contents(image)
-    inspect(HERE, device)
-    list_devices(HERE)
-    assert contents(image) == before
+    used, lvm = make_loop()
+    signatures.write_lvm(lvm)
+    before = contents(lvm)
+    inspect(HERE, used)
     device, image = make_loop("printed.img")
     state, reasons = next((s, r) for s, r in list_devices(HERE) if s.disk.path == device)
+    assert contents(lvm) == before
     assert reasons == ()
     assert state.identities[0] == f"{image}:{image.stat().st_ino}"
     link = tmp_path / "by-id"
@@ -124,8 +130,11 @@ def test_the_identity_of_another_device_or_of_two_or_an_older_file_of_that_path(
 
 def test_an_identity_is_compared_and_never_matched(make_loop):
     device, image = make_loop()
-    for typed in ("*", ".*", "", "\n", "/tmp", "-e"):
-        assert "its identity" in refusal(device, typed)
+    assert "its identity" in refusal(device, "*")
+    inspection = inspect(HERE, device)
+    for typed in (".*", "", "\n", "/tmp", "-e"):  # which the host is never told
+        with pytest.raises(TargetRefused, match="its identity"):
+            judge(inspection, device, typed, None, host_name="here")
     image.unlink()
     assert "its identity" in refusal(device, image), "which the kernel names as deleted"
 

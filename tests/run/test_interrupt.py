@@ -20,6 +20,8 @@ bs=64k
 stonewall
 rw=randread
 bs=4k
+thinktime=100ms
+thinktime_blocks=50
 time_based
 runtime={seconds}
 [third]

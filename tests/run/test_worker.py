@@ -23,7 +23,8 @@ filename=data
 size=1m
 direct=0
 ioengine=psync
-thinktime=1ms
+thinktime=100ms
+thinktime_blocks=50
 [write]
 rw=write
 bs=64k

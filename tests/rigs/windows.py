@@ -84,12 +84,10 @@ def past_shims() -> None:
     """Let python3 be what it stands for where it is a version manager's script, which takes longer
     than most requests to a host."""
     found = shutil.which("python3") or os.devnull
-    with Path(found).open("rb") as file:
-        is_script = file.read(2) == b"#!"
-    if is_script:
+    if Path(found).read_bytes()[:2] == b"#!":
         asked = [found, "-c", "import sys; print(sys.executable)"]
-        real = subprocess.check_output(asked, text=True).strip()
-        os.environ["PATH"] = first_on_path(Path(real).parent)
+        real = Path(subprocess.check_output(asked, text=True).strip())
+        os.environ["PATH"] = first_on_path(real.parent)
 
 
 def path_without(directory: Path, *names: str) -> str:

@@ -8,16 +8,7 @@ import pytest
 from tests.rigs.cli import merged_rows
 from tests.rigs.loops import attached, empty_image
 
-JOB = """[global]
-size=4m
-[write]
-rw=write
-bs=64k
-[read]
-stonewall
-rw=randread
-bs=4k
-"""
+JOB = "[global]\nsize=4m\n[write]\nrw=write\nbs=64k\n[read]\nstonewall\nrw=randread\nbs=4k\n"
 
 
 @pytest.fixture

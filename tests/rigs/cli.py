@@ -29,9 +29,11 @@ stonewall
 rw=randread
 bs=4k
 time_based
+thinktime=100ms
+thinktime_blocks=50
 runtime={seconds}
 """
-"""A job file of two steps; the second lasts `seconds`."""
+"""A job file of two steps; the second lasts `seconds`, and leaves the CPU to others."""
 
 
 _started: list[subprocess.Popen[str]] = []

@@ -6,27 +6,11 @@ import signal
 from pathlib import Path
 
 import pytest
-from tests.rigs.cli import merged_rows
+from tests.rigs.cli import WRITE_THEN_READ, merged_rows
 from tests.rigs.waiting import ended, killed_at, read_until, until
 
-SHORT_THEN_LONG = """[global]
-size=4m
-direct=0
-ioengine=psync
-[first]
-rw=write
-bs=64k
-[second]
-stonewall
-rw=randread
-bs=4k
-time_based
-runtime={seconds}
-[third]
-stonewall
-rw=read
-bs=64k
-"""
+SHORT_THEN_LONG = WRITE_THEN_READ.replace("[write]", "[first]").replace("[read]", "[second]")
+SHORT_THEN_LONG += "[third]\nstonewall\nrw=read\nbs=64k\n"
 
 
 def start(user, target, *more: str, seconds=60):

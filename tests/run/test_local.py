@@ -12,19 +12,7 @@ from tests.rigs.waiting import until
 
 from diskbench.packed import zstd
 
-JOB = """[global]
-size=8m
-direct=0
-[write]
-rw=write
-bs=64k
-[read]
-stonewall
-rw=randread
-bs=4k
-time_based
-runtime=1
-"""
+JOB = WRITE_THEN_READ
 
 
 def run_args(target: Path, profile: Path) -> list[str]:

@@ -6,7 +6,7 @@ from contextlib import ExitStack
 
 import pytest
 from tests.rigs.cli import merged_rows
-from tests.rigs.loops import Loop, attached, empty_image, is_empty
+from tests.rigs.loops import Loop, attached, contents, empty_image, is_empty
 
 JOB = """[global]
 ioengine=libaio
@@ -72,8 +72,8 @@ def test_each_device_of_the_file_is_a_disk(user, pair, profile):
 def test_data_on_one_of_them_refuse_both(user, pair, profile):
     """What else refuses one of several: tests/unit/hosts/test_device.py."""
     subprocess.run(["mkfs.ext4", "-q", pair[1].path], check=True)
-    before = [one.image.read_bytes() for one in pair]
+    before = [contents(one.image) for one in pair]
     done = run(user, profile, *named(*pair))
     assert (done.returncode, "is refused" in done.stderr) == (2, True), done.stderr
-    assert [one.image.read_bytes() for one in pair] == before
+    assert [contents(one.image) for one in pair] == before
     assert user.json("results", "list")["runs"] == []

@@ -6,6 +6,7 @@ import signal
 from datetime import UTC, datetime
 
 import pytest
+from tests.rigs.cli import WRITE_THEN_READ
 from tests.rigs.postgres import postgres_server
 from tests.rigs.waiting import WAIT_S, until
 
@@ -18,27 +19,8 @@ from diskbench.store.query import find_runs
 from diskbench.store.rows import find_plan
 from diskbench.store.step_rows import load_results
 
-THREE_STEPS = """[global]
-filename=data
-size=1m
-direct=0
-ioengine=psync
-thinktime=1ms
-[write]
-rw=write
-bs=64k
-[long]
-stonewall
-rw=randread
-bs=4k
-time_based
-runtime={seconds}
-[last]
-stonewall
-rw=randread
-bs=4k
-number_ios=50
-"""
+THREE_STEPS = WRITE_THEN_READ.replace("4m", "1m\nfilename=data").replace("[read]", "[long]")
+THREE_STEPS += "[last]\nstonewall\nrw=randread\nbs=4k\nnumber_ios=50\n"
 STEPS = ["write", "long", "last"]
 """After this a test has failed; a machine that does nothing else needs a tenth of it."""
 

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 import ulid
-from tests.rigs.loops import attached, detach_all, empty_image
+from tests.rigs.loops import attached, contents, detach_all, empty_image
 from tests.rigs.ssh_fixtures import proxy, ssh_config, sshd
 
 from diskbench.errors import MeasurementFailed
@@ -87,10 +87,10 @@ def watch(unit, should_stop=lambda: False, on_tick=lambda _: None, **more):
 
 def refused(unit, words, *images):
     """The step ends with these words before fio, and nothing is written to the disks."""
-    before = [image.read_bytes() for image in images]
+    before = [contents(image) for image in images]
     with pytest.raises(MeasurementFailed, match=words):
         watch(unit)
-    assert [image.read_bytes() for image in images] == before
+    assert [contents(image) for image in images] == before
     assert not Path(unit.directory, "fio.json").exists()
 
 
@@ -119,7 +119,7 @@ def make_unit(target):
         make_workspace(LocalHost(), target)
         job = (
             f"[global]\ndirectory={target.work_dir}\nsize=1m\nioengine=psync\nrw=randrw\n"
-            f"rate_iops=200,200\ntime_based\nruntime={round(seconds * 1000)}ms\n"
+            f"thinktime=100ms\nthinktime_blocks=20\ntime_based\nruntime={round(seconds * 1000)}ms\n"
             "write_bw_log=fio\nper_job_logs=1\nlog_avg_msec=1000\n[one]\n[two]\n"
         )
         places = {"state_dir": target.state_dir, "work_dir": target.work_dir}

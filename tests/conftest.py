@@ -20,7 +20,6 @@ from tests.rigs.dealing import in_order, unit_of
 from tests.rigs.golden import PLACE, Golden
 from tests.rigs.own_locks import forget_claims, have_own_locks
 from tests.rigs.reporting import Progress, add_options, is_worker
-from tests.rigs.windows import past_shims
 from tests.rooms import is_thorough
 
 import diskbench
@@ -67,7 +66,6 @@ def pytest_configure(config):
     if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
         # So a shell starts what it puts in the background; tests send it to what they start.
         signal.signal(signal.SIGINT, signal.default_int_handler)
-    past_shims()
     worker = is_worker(config)
     if not worker:
         config.pluginmanager.register(Progress(config))

@@ -3,7 +3,6 @@
 import os
 import shlex
 import shutil
-import subprocess
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -78,16 +77,6 @@ def program(path: Path, script: str) -> None:
 
 def first_on_path(directory: Path) -> str:
     return f"{directory}:{os.environ['PATH']}"
-
-
-def past_shims() -> None:
-    """Let python3 be what it stands for where it is a version manager's script, which takes longer
-    than most requests to a host."""
-    found = shutil.which("python3") or os.devnull
-    if Path(found).read_bytes()[:2] == b"#!":
-        asked = [found, "-c", "import sys; print(sys.executable)"]
-        real = Path(subprocess.check_output(asked, text=True).strip())
-        os.environ["PATH"] = first_on_path(real.parent)
 
 
 def path_without(directory: Path, *names: str) -> str:

@@ -98,8 +98,7 @@ class Cli:
     extra_env: dict[str, str] = field(default_factory=dict)
     program: tuple[str, ...] = ("-m", "diskbench")
     """What Python runs."""
-    modules: str = ""
-    """A PYTHONPATH that several command lines have."""
+    modules: str = ""  # a PYTHONPATH that several command lines have
 
     @property
     def env(self):
@@ -118,9 +117,10 @@ class Cli:
         env, ordinary = wanted["env"], [sys.executable, *self.program]
         loaded = (key for key in env if key.startswith(("PYTHON", "LD_")))  # as a process begins
         changed = any(env[key] not in (os.environ.get(key), self.modules) for key in loaded)
-        is_known = wanted.keys() <= KNOWN and wanted["start_new_session"]
-        own = self.command != ordinary or self.program[0] == "-c"
-        if is_known and not (own or changed or executed):
+        is_known = (
+            wanted.keys() <= KNOWN and wanted["start_new_session"] and self.program[0] != "-c"
+        )
+        if is_known and self.command == ordinary and not (changed or executed):
             process: subprocess.Popen[str] = Forked([*self.program, *args], **wanted)
         else:
             process = subprocess.Popen([*self.command, *args], **wanted)

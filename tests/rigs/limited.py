@@ -15,8 +15,7 @@ MEMORY_BYTES = 3 * 2**30
 """Address space; a diskbench that reads a plain file stays below a third of it."""
 CPU_S = 60
 """Processor time, which a busy machine does not change."""
-
-
+CALLER = ("-m", "tests.rigs.limited")
 Ended = subprocess.CompletedProcess[str]
 
 
@@ -24,15 +23,11 @@ def limited(user, lines):
     """Call command lines one after the other in one process, with these limits for all of them
     together: starting it takes longer than most of them. What came back of each. Raises
     AssertionError with the number of the line that ended it."""
-    process = _caller(user).start("each", json.dumps(list(lines)))
+    process = replace(user, program=CALLER).start("each", json.dumps(list(lines)))
     out, err = process.communicate(timeout=280)
     ended = [Ended((), **json.loads(line)) for line in out.splitlines()]
     assert process.returncode == 0, (process.returncode, f"in line {len(ended)}", err[-2000:])
     return ended
-
-
-def _caller(user):
-    return replace(user, program=("-m", "tests.rigs.limited"))
 
 
 def _call_each(lines):
@@ -43,14 +38,12 @@ def _call_each(lines):
     for line in lines:
         with in_process(os.environ, Path.home()) as (out, err):
             code = main(line)
-        ended = {"returncode": code, "stdout": out(), "stderr": err()}
-        print(json.dumps(ended), flush=True)
+        print(json.dumps({"returncode": code, "stdout": out(), "stderr": err()}), flush=True)
 
 
 _REPORT = """
 import sys as _s
-with open("/proc/self/status") as _f:
-    _peak = next(_line.split()[1] for _line in _f if _line.startswith("VmHWM"))
+_peak = open("/proc/self/status").read().partition("VmHWM:")[2].split()[0]
 print("\\npeak", _peak, file=_s.stderr)
 """
 """Not ru_maxrss, which counts what the process that started it held."""
@@ -76,7 +69,7 @@ def run_python(code: str, *, env: dict[str, str] | None = None) -> Measured:
 
 def run_diskbench(user, *args: str) -> Measured:
     """Run `diskbench ARGS` in the same way."""
-    return _measured(_caller(user).run("measured", json.dumps(args), timeout_s=100))
+    return _measured(replace(user, program=CALLER).run("measured", json.dumps(args), timeout_s=100))
 
 
 def _call_measured(words):

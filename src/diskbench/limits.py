@@ -90,6 +90,8 @@ SETTINGS_BYTES: Final = 64 * 1024
 """diskbench.toml or config.toml, which have five settings."""
 YAML_BYTES: Final = MIB
 """A matrix, or the front matter of a profile: 10,000 cells written one by one."""
+YAML_DEPTH: Final = 100
+"""Lists and mappings in each other; a matrix has five."""
 YAML_VALUES: Final = 200_000
 """Values in one YAML text; each use of an alias counts its values again."""
 INCLUDE_CHECKS: Final = 20_000_000

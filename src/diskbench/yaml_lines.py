@@ -6,18 +6,22 @@ mistake, where YAML libraries silently use its last value.
 """
 
 from collections.abc import Iterable
+from contextlib import suppress
 from dataclasses import dataclass, field
 from importlib import resources
 from typing import Any
 
 import yaml
+from yaml.constructor import SafeConstructor
 from yaml.nodes import MappingNode, Node, ScalarNode, SequenceNode
 
-from diskbench.limits import COUNTER, YAML_VALUES
+from diskbench.limits import COUNTER, YAML_DEPTH, YAML_VALUES
 from diskbench.visible import quoted, unstorable, unstorable_words
 
 Place = tuple[str | int, ...]
 """The keys and positions that lead to a value."""
+_FASTEST = getattr(yaml, "CSafeLoader", yaml.SafeLoader)  # some builds of PyYAML lack libyaml
+_BEGIN, _END = yaml.CollectionStartEvent, yaml.CollectionEndEvent
 _MERGE = "tag:yaml.org,2002:merge"
 _PLAIN = {"tag:yaml.org,2002:map", "tag:yaml.org,2002:seq"}
 
@@ -59,12 +63,10 @@ class Document:
 def read_yaml(text: str) -> Document:
     """The document in `text`; values that cannot be read are left out and listed as mistakes."""
     document = Document(lines={(): 1})
-    loader: yaml.SafeLoader | None = None
     try:
-        loader = yaml.SafeLoader(text)
-        node = loader.get_single_node()
+        node = _root(text)
         if node is not None:
-            document.data = _Reader(loader, document).value(node, ())
+            document.data = _Reader(document).value(node, ())
         if document.data is None and not document.mistakes:
             document.mistakes.append(Mistake(1, "the file is empty"))
     except yaml.MarkedYAMLError as error:
@@ -79,25 +81,36 @@ def read_yaml(text: str) -> Document:
         document.mistakes.append(Mistake(line, f"not valid YAML: {error.reason}"))
     except _TooManyError as error:
         message = f"more than {YAML_VALUES:,} values, aliases included"
-        document.mistakes.append(Mistake(error.line, message))
+        document.mistakes.append(Mistake(error.args[0], message))
     except RecursionError:
         document.mistakes.append(Mistake(1, "nested too deeply"))
-    finally:
-        if loader is not None:
-            loader.dispose()
     return document
 
 
+def _root(text: str) -> Node | None:
+    """The node of a text, in the words of PyYAML's own reader. libyaml looks through it first, many
+    times faster: what is too large or too deep is refused at once."""
+    nodes = depth = 0
+    with suppress(yaml.YAMLError, UnicodeError):  # what is wrong the other says for people
+        for event in yaml.parse(text, Loader=_FASTEST):
+            depth += isinstance(event, _BEGIN) - isinstance(event, _END)
+            nodes += isinstance(event, yaml.NodeEvent)
+            if depth > YAML_DEPTH:
+                raise RecursionError
+            if nodes > 2 * YAML_VALUES:  # a value and its key
+                raise _TooManyError(event.start_mark.line + 1 if event.start_mark else 1)
+    return yaml.compose(text, Loader=yaml.SafeLoader)
+
+
 class _TooManyError(Exception):
-    def __init__(self, line: int) -> None:
-        self.line = line
+    """Has the line of the value."""
 
 
 class _Reader:
     """Converts nodes to values and records the line of each place."""
 
-    def __init__(self, loader: yaml.SafeLoader, document: Document) -> None:
-        self._loader, self._document = loader, document
+    def __init__(self, document: Document) -> None:
+        self._constructor, self._document = SafeConstructor(), document
         self._nodes = 0
         self._open: list[Node] = []
         self._lines_with_mistake: set[int] = set()
@@ -106,25 +119,21 @@ class _Reader:
         self._nodes += 1
         if self._nodes > YAML_VALUES:
             raise _TooManyError(node.start_mark.line + 1)
-        if any(node is outer for outer in self._open):
-            self._complain(node, "an anchor that holds itself")
-            return None
         if isinstance(node, ScalarNode):
-            if (bad := unstorable(node.value)) is not None:
-                self._complain(node, unstorable_words(bad))
-                return None
-            return self._scalar(node)
-        if node.tag not in _PLAIN:
+            if (bad := unstorable(node.value)) is None:
+                return self._scalar(node)
+            self._complain(node, unstorable_words(bad))
+        elif node in self._open:
+            self._complain(node, "an anchor that holds itself")
+        elif node.tag not in _PLAIN:
             self._complain(node, f"the tag {node.tag!r} means nothing here")
-            return None
-        self._open.append(node)
-        try:
-            if isinstance(node, MappingNode):
-                return self._mapping(node, place)
-            assert isinstance(node, SequenceNode)
-            return self._sequence(node.value, place)
-        finally:
+        else:
+            self._open.append(node)
+            read = self._mapping if isinstance(node, MappingNode) else self._sequence
+            found = read(node.value, place)
             self._open.pop()
+            return found
+        return None
 
     def _sequence(self, items: Iterable[Node], place: Place) -> list[Any]:
         values = []
@@ -139,11 +148,11 @@ class _Reader:
                 values[-1] = {}
         return values
 
-    def _mapping(self, node: MappingNode, place: Place) -> dict[str, Any]:
+    def _mapping(self, pairs: Iterable[tuple[Node, Node]], place: Place) -> dict[str, Any]:
         mapping: dict[str, Any] = {}
         first: dict[str, int] = {}
         merges: list[Node] = []
-        for key_node, value_node in node.value:
+        for key_node, value_node in pairs:
             line = key_node.start_mark.line + 1
             if key_node.tag == _MERGE:
                 merges.append(value_node)
@@ -195,28 +204,24 @@ class _Reader:
         return value
 
     def _scalar(self, node: ScalarNode) -> Any:  # noqa: ANN401 - whatever YAML holds
+        advice = "put it in quotes"
         try:
-            value = self._loader.construct_object(node)
+            value = self._constructor.construct_object(node)
         except yaml.YAMLError as error:
-            problem = getattr(error, "problem", None) or str(error)
-            self._complain(node, f"{quoted(node.value)}: {problem}")
-            return None
+            problem, advice = f": {getattr(error, 'problem', None) or error}", ""
         except ValueError as error:
-            self._complain(node, f"{quoted(node.value)}: {error}", "put it in quotes")
-            return None
+            problem = f": {error}"
         except (ArithmeticError, AttributeError, LookupError, TypeError):
             # PyYAML on a value that its tag does not fit (`!!int ""`), or past any float.
-            kind = node.tag.rpartition(":")[2]
-            self._complain(node, f"{quoted(node.value)} is not a valid {kind}", "put it in quotes")
-            return None
-        if isinstance(value, int) and abs(value) > COUNTER:
-            end = f"whole numbers end at {COUNTER:,}"
-            self._complain(node, f"{quoted(node.value)} is too large: {end}")
-            return None
-        if value is None or isinstance(value, str | int | float):
-            return value
-        kind = type(value).__name__
-        self._complain(node, f"{quoted(node.value)} reads as a {kind}", "put it in quotes")
+            problem = f" is not a valid {node.tag.rpartition(':')[2]}"
+        else:
+            if isinstance(value, int) and abs(value) > COUNTER:
+                problem, advice = f" is too large: whole numbers end at {COUNTER:,}", ""
+            elif value is None or isinstance(value, str | int | float):
+                return value
+            else:
+                problem = f" reads as a {type(value).__name__}"
+        self._complain(node, quoted(node.value) + problem, advice)
         return None
 
     def _no_value(self, node: Node, node_words: str) -> None:
@@ -233,9 +238,7 @@ class _Reader:
 
 def plain_yaml(text: str) -> Any:  # noqa: ANN401 - what a YAML file holds
     """The values of a YAML text, without lines. Raises yaml.YAMLError."""
-    # libyaml is many times faster; some builds of PyYAML lack it.
-    loader = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
-    return yaml.load(text, Loader=loader)  # noqa: S506 - either is the safe one
+    return yaml.load(text, Loader=_FASTEST)  # noqa: S506 - a safe one
 
 
 def packaged(package: str, name: str) -> Any:  # noqa: ANN401 - as plain_yaml

@@ -47,7 +47,8 @@ def with_site(site):
 @pytest.fixture
 def user(tmp_path, site):
     made = a_user(tmp_path)
-    made.extra_env |= {"STRATUS_DIR": str(tmp_path / "sky"), "PYTHONPATH": with_site(site)}
+    made.modules = with_site(site)
+    made.extra_env |= {"STRATUS_DIR": str(tmp_path / "sky"), "PYTHONPATH": made.modules}
     (made.home / "mine.fio").write_text(WRITE_THEN_READ.format(seconds=1))
     return made
 

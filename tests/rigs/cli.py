@@ -100,6 +100,7 @@ class Cli:
     extra_env: dict[str, str] = field(default_factory=dict)
     program: tuple[str, ...] = ("-m", "diskbench")
     """What Python runs."""
+    modules: str = ""  # a PYTHONPATH that several command lines have
 
     @property
     def env(self):
@@ -115,12 +116,14 @@ class Cli:
         and need not be `executed`."""
         pipe, own = subprocess.PIPE, {"env": self.env, "cwd": self.home, "start_new_session": True}
         wanted = {"stdout": pipe, "stderr": pipe, "text": True} | own | popen
-        env, ordinary = wanted["env"], [sys.executable, *Cli.program]
+        env, ordinary = wanted["env"], [sys.executable, *self.program]
         loaded = (key for key in env if key.startswith(("PYTHON", "LD_")))  # as a process begins
-        changed = any(env[key] != os.environ.get(key) for key in loaded)
-        is_known = wanted.keys() <= KNOWN and wanted["start_new_session"]
-        if self.command == ordinary and is_known and not (changed or executed):
-            process: subprocess.Popen[str] = Forked(args, **wanted)
+        changed = any(env[key] not in (os.environ.get(key), self.modules) for key in loaded)
+        is_known = (
+            wanted.keys() <= KNOWN and wanted["start_new_session"] and self.program[0] != "-c"
+        )
+        if is_known and self.command == ordinary and not (changed or executed):
+            process: subprocess.Popen[str] = Forked([*self.program, *args], **wanted)
         else:
             process = subprocess.Popen([*self.command, *args], **wanted)
         _started.append(process)

@@ -1,10 +1,10 @@
-"""Processes of diskbench that are forked from one which has imported it: each runs a command line
-as `python -m diskbench` does, without the CPU that imports take, which is most of a short one's.
+"""Processes of Python that are forked from one which has imported diskbench: each runs a module or
+a file as `python` does, without the CPU that imports take, which is most of a short command's.
 
 A forked process is a child of its caller, in a session of its own, with its own arguments,
 environment, directory and streams. Only its words in /proc are those of the server, which ends
 with the process that started it. What imports are, and cost, is tested elsewhere (tests/unit/cli/
-test_main.py, test_imports.py); a program of a test's own is executed.
+test_main.py, test_imports.py).
 """
 
 import atexit
@@ -14,6 +14,7 @@ import io
 import json
 import os
 import pkgutil
+import runpy
 import socket
 import subprocess
 import sys
@@ -33,7 +34,7 @@ _one_at_a_time = threading.Lock()
 
 
 class Forked(subprocess.Popen[str]):
-    """`diskbench ARGS` in a process that is forked, not executed; `args` are ARGS."""
+    """`python ARGS` in a process that is forked, not executed; ARGS begin with -m or a file."""
 
     def _execute_child(self, args, *how):
         """What Popen's constructor calls for fork and exec, in Python 3.11 to 3.13."""
@@ -43,10 +44,11 @@ class Forked(subprocess.Popen[str]):
         streams = [number if end == -1 else end for number, end in enumerate(ends)]
         with _one_at_a_time:
             # What forks it ends at once, and an orphan's parent is the nearest subreaper.
+            server = _server((env or os.environ).get("PYTHONPATH"))
             _subreaper(1)
             try:
-                socket.send_fds(_server(), [asked], streams)
-                self.pid = int(_server().recv(100))
+                socket.send_fds(server, [asked], streams)
+                self.pid = int(server.recv(100))
             finally:
                 _subreaper(0)
         self._child_created = True
@@ -58,13 +60,14 @@ def _subreaper(whether):
 
 
 @cache
-def _server():
-    """The connection to this process's server, which is started with the first."""
+def _server(python_path):
+    """The connection to this process's server, which is started with the first of its modules."""
     ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
     with theirs:
         argv = [sys.executable, "-m", "tests.rigs.forked", str(theirs.fileno())]
-        root, nothing = Path(__file__).parents[2], subprocess.DEVNULL
-        server = subprocess.Popen(argv, pass_fds=[theirs.fileno()], stdin=nothing, cwd=root)
+        env = os.environ | ({"PYTHONPATH": python_path} if python_path else {})
+        how = {"stdin": subprocess.DEVNULL, "cwd": Path(__file__).parents[2], "env": env}
+        server = subprocess.Popen(argv, pass_fds=[theirs.fileno()], **how)
     atexit.register(server.wait)
     atexit.register(ours.close)  # before: it ends by that
     return ours
@@ -98,7 +101,6 @@ def become(request):
     os.environ.clear()
     os.environ.update(request["env"])
     time.tzset()
-    sys.argv = ["diskbench", *request["argv"]]
     for name, number in (("stdout", 1), ("stderr", 2)):
         binary = os.fdopen(number, "wb")
         lines = number == 2 or os.isatty(number)
@@ -113,7 +115,9 @@ if __name__ == "__main__":
         import_module(library)
     gc.collect()
     gc.freeze()  # what is never looked through stays one copy in memory
-    become(serve(socket.socket(fileno=int(sys.argv[1]))))
-    from diskbench.cli.main import main
-
-    sys.exit(main())
+    become(wanted := serve(socket.socket(fileno=int(sys.argv[1]))))
+    program, *sys.argv[1:] = wanted["argv"]
+    if program == "-m":
+        runpy.run_module(sys.argv.pop(1), run_name="__main__", alter_sys=True)
+    else:
+        runpy.run_path(program, run_name="__main__")

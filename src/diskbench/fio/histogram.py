@@ -7,8 +7,10 @@ most 1/128. Counts of jobs are summed, which loses nothing; percentiles are neve
 """
 
 import math
+from bisect import bisect_left
 from collections import Counter
 from collections.abc import Iterable, Mapping
+from itertools import accumulate
 
 from diskbench.fio.reported import FioOutput, ReportedLatency
 from diskbench.model.result import Direction
@@ -48,13 +50,9 @@ def value_at(histogram: Histogram, fraction: float) -> int | None:
         return None
     # The slack keeps 0.999 · 1000 from asking for the 1000th I/O because of binary rounding.
     rank = fraction * total - 1e-9 * total
-    counted = 0
-    value = 0
-    for value, n in sorted(histogram.items()):
-        counted += n
-        if n and counted >= rank:
-            return value
-    return value
+    values = sorted(histogram)
+    counted = list(accumulate(histogram[value] for value in values))
+    return values[bisect_left(counted, max(rank, 1))]
 
 
 def bucket_middle_ns(index: int, *, coarseness: int = 0) -> int:

@@ -67,8 +67,7 @@ def at_share(step: Step, share: float, ios: int, finished: Sequence[StepResult])
     and long enough for so many I/Os."""
     job = _SHARE.sub(rf"\g<1>{share * 100:.4f}\g<2>", step.job)
     step = resolve(step.model_copy(update={"job": job}), finished)
-    seconds = math.ceil(ios / (requested_iops(step.job) or 1.0))
-    longer = max(seconds, math.ceil(step.expected_s))
+    longer = math.ceil(max(ios / (requested_iops(step.job) or 1.0), step.expected_s))
     job = _RUNTIME.sub(rf"\g<1>{longer}", step.job)
     return step.model_copy(update={"job": job, "expected_s": float(longer)})
 

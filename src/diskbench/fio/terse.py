@@ -114,8 +114,7 @@ def _is_next(
     if summed or last.host is not None:
         return last.name == ALL_CLIENTS
     other_disks = known_disks != disks and bool(known_disks and disks)
-    differ = known_version != version or other_disks
-    return apart or differ or job.group < last.group
+    return apart or known_version != version or other_disks or job.group < last.group
 
 
 def _output(report: _Report, count: int, where: str) -> FioOutput:

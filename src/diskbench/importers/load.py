@@ -344,8 +344,7 @@ def _fio_log(lines: Sequence[str], block: int | None) -> _Read:
             if way < 2:
                 sums[way] += 1
                 sums[2 + way] += size
-        last = max(seconds)
-        each = range(min(seconds), last + 1)
+        each = range(min(seconds), max(seconds) + 1)
         samples = [Sample(second + 1.0, *seconds.get(second, [0.0] * 4)) for second in each]
         return {"the disk": samples}, [], min(seconds) > 10**8
     if block is None:

@@ -21,7 +21,7 @@ NEEDED = "Python 3.6 or newer, which diskbench needs there"
 HOW = "install it there: apt-get install python3, or dnf install python3"
 GONE = "the program no longer exists"
 """What a host says that has not kept it."""
-OWN_PYTHON, OWN_AGENT = "DISKBENCH_PYTHON", "DISKBENCH_AGENT"
+OWN_PYTHON, OWN_AGENT = "_DISKBENCH_PYTHON", "_DISKBENCH_AGENT"
 """The variables that name the Python of diskbench itself and its agent.py on its own machine
 (local.py). What stands first in PATH may be a shim, as pyenv's, which takes 0.1 s or leads nowhere;
 of its own file Python keeps the bytecode."""

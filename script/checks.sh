@@ -155,7 +155,7 @@ other_pythons() {
     read -ra chosen <<<"$place"
     # Python 3.13 also warns of a database connection that a test's own rig leaves to the collector.
     if run_fast_tests ".venv-$version" --hypothesis-profile=repeatable \
-      --failures-to "$FAILURES/Python $version" -W ignore::pytest.PytestUnraisableExceptionWarning \
+      --failures-to="$FAILURES/Python $version" -W ignore::pytest.PytestUnraisableExceptionWarning \
       "${chosen[@]}" tests/run/test_python.py >"$FAILURES/log" 2>&1; then
       say "Python $version: $(tail -n 1 "$FAILURES/log" | tr -d '=')"
       ran+=("$version")

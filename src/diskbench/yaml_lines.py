@@ -81,7 +81,7 @@ def read_yaml(text: str) -> Document:
         document.mistakes.append(Mistake(line, f"not valid YAML: {error.reason}"))
     except _TooManyError as error:
         message = f"more than {YAML_VALUES:,} values, aliases included"
-        document.mistakes.append(Mistake(error.args[0], message))
+        document.mistakes.append(Mistake(error.line, message))
     except RecursionError:
         document.mistakes.append(Mistake(1, "nested too deeply"))
     return document
@@ -103,7 +103,8 @@ def _root(text: str) -> Node | None:
 
 
 class _TooManyError(Exception):
-    """Has the line of the value."""
+    def __init__(self, line: int) -> None:
+        self.line = line
 
 
 class _Reader:

@@ -117,7 +117,8 @@ def _least_error_of_many(costs: segmentation.Costs, cuts: list[int], enough: flo
 
 
 def _cuts(y: Floats, costs: segmentation.Costs, best: list[int]) -> list[int]:
-    """Return the cuts for the penalty of the noise around the `best` fit, if at least so many."""
+    """Return the cuts for the penalty of the noise around the `best` fit of its count of cuts, if
+    there are at least so many."""
     sigma2, phi = _noise(y, [0, *best, y.size])
     penalty = _PENALTY * math.log(y.size) * sigma2 * (1 + phi) / (1 - phi)
     cuts = segmentation.penalized_cuts(costs, max(penalty, _LEAST_PENALTY))

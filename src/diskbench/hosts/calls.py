@@ -56,14 +56,16 @@ if kept:
         print("! {GONE}"); sys.exit(95)
 else:
     import base64, zlib
-    from importlib.machinery import SourceFileLoader
-    text, own = zlib.decompress(base64.b64decode(digest)).decode(), os.environ.get("{OWN_AGENT}")
-    sys.dont_write_bytecode = bool(os.environ.get("PYTHONDONTWRITEBYTECODE"))
-    try:
-        loader = SourceFileLoader("agent", own or "/")
-        made = loader.get_code("agent") if loader.get_data(loader.path) == text.encode() else None
-    except OSError:
-        made = None
+    text, made = zlib.decompress(base64.b64decode(digest)).decode(), None
+    if "{OWN_AGENT}" in os.environ:
+        from importlib.machinery import SourceFileLoader
+        sys.dont_write_bytecode = bool(os.environ.get("PYTHONDONTWRITEBYTECODE"))
+        loader = SourceFileLoader("agent", os.environ["{OWN_AGENT}"])
+        try:
+            if loader.get_data(loader.path) == text.encode():
+                made = loader.get_code("agent")
+        except OSError:
+            pass
     code = marshal.dumps(made or compile(text, "agent.py", "exec"))
 exec(marshal.loads(code), {{"__name__": "__main__", "SOURCE": text, "CODE": code}})
 """

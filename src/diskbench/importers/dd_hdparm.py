@@ -76,7 +76,8 @@ def _dd_steps(text: str, where: str) -> Iterator[form.ImportedStep]:
         commands = _COMMAND.findall(above)
         step = form.step_of(index, "dd" if index == 0 else f"dd-{index + 1}")
         at = f"{where}: dd line {index + 1}"
-        yield _dd_step(match, records, _asked(commands[-1]) if commands else {}, step, at)
+        asked = _asked(commands[-1]) if commands else {}
+        yield _dd_step(match, records, asked, step, at)
         before, index = match.end(), index + 1
 
 

@@ -37,7 +37,8 @@ _STARTED = re.compile(r"^[ \t]*start time: (?P<time>\d{4}/\d\d/\d\d \d\d:\d\d:\d
 def read_diskspd(data: bytes, name: str) -> form.Imported:
     """One run of a step for each timespan. Raises InvalidValue."""
     text = form.text_of(data, name)
-    spans, system = (from_xml if "<Results" in text else _from_text)(text, name)
+    xml = "<Results" in text
+    spans, system = from_xml(text, name) if xml else _from_text(text, name)
     steps = []
     for index, span in enumerate(form.some(spans, name, "timespan of diskspd with results")):
         at = f"{name}: timespan {index + 1}"

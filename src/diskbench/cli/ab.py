@@ -186,7 +186,7 @@ def measure_in_turn(
     done = Counter(
         (int(run.labels[BLOCK]), run.labels[SIDE])
         for run in find_runs(database, filters)
-        if run.labels.get(BLOCK, "").isdigit() and SIDE in run.labels
+        if run.labels.get(BLOCK, "").isdecimal() and SIDE in run.labels
     )
     to_measure = turns(series.sides, series.blocks, done)
     if not typed["quiet"]:

@@ -46,7 +46,7 @@ def terminal_width() -> int:
 def table_width() -> int | None:
     """The columns that the lines of a table may have: those of the terminal, or of COLUMNS where
     that is set; None elsewhere, since a program that reads a table needs all of it."""
-    if sys.stdout.isatty() or os.environ.get("COLUMNS", "").isdigit():
+    if sys.stdout.isatty() or os.environ.get("COLUMNS", "").isdecimal():
         return shutil.get_terminal_size().columns
     return None
 

@@ -181,7 +181,7 @@ def _job(
         depth_levels={
             int(depth): _optional_float(levels, key, name) or 0.0
             for key in levels
-            if (depth := key.removeprefix(">=")).isascii() and depth.isdigit() and len(depth) < 6
+            if (depth := key.removeprefix(">=")).isascii() and depth.isdecimal() and len(depth) < 6
         },
         total_errors=_int(job, "total_err", name), first_error=_int(job, "first_error", name),
         host=job["hostname"] if isinstance(job.get("hostname"), str) else None,
@@ -252,7 +252,7 @@ def _bins(value: object, where: str) -> Mapping[int, int]:
     bins: dict[int, int] = {}
     for key, number in value.items():
         # fio 2's json+ has the histogram's constants (FIO_IO_U_PLAT_BITS …) beside its buckets.
-        if not (key.isascii() and key.isdigit() and len(key) < 20):
+        if not (key.isascii() and key.isdecimal() and len(key) < 20):
             continue
         if type(number) is not int or not 0 <= number <= COUNTER:
             raise ValueError(f"{where}.bins[{key}] is {_beginning(number)}, not a count")

@@ -95,7 +95,7 @@ def requested_iops(job: str) -> float | None:
         float(rate) * count(job_read, "numjobs")
         for job_read in jobs(parse(job))
         for rate in (job_read.get("rate_iops") or "").split(",")
-        if rate.strip().isdigit()
+        if rate.strip().isdecimal()
     ]
     return sum(rates) if rates else None
 

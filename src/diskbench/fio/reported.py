@@ -172,7 +172,7 @@ class FioOutput:
         """`fio-3.33` as (3, 33); (0, 0) for a version of another form."""
         major, _, after_major = self.version.removeprefix("fio-").partition(".")
         minor = after_major.split("-")[0].split(".")[0]
-        return (int(major), int(minor)) if major.isdigit() and minor.isdigit() else (0, 0)
+        return (int(major), int(minor)) if major.isdecimal() and minor.isdecimal() else (0, 0)
 
 
 @dataclass(frozen=True, slots=True)

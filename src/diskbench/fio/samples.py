@@ -115,7 +115,7 @@ def _read(words: Sequence[str], sample: _Sample) -> None:
         counts = [_count(word) for word in words[1 : _CPU_FIELDS + 1]]
         if len(counts) == _CPU_FIELDS:
             sample.cpus[words[0]] = counts
-    elif len(words) >= _DISK_FIELDS and words[0].isdigit():
+    elif len(words) >= _DISK_FIELDS and words[0].isdecimal():
         sample.disks[f"{words[0]}:{words[1]}"] = [_count(word) for word in words[3:_DISK_FIELDS]]
 
 

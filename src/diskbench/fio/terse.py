@@ -205,7 +205,7 @@ def _latency(fields: Sequence[str], ios: int, where: str) -> ReportedLatency | N
 
 
 def _count(field: str, where: str) -> int:
-    if not field.isascii() or not field.isdigit() or len(field) > 18:
+    if not field.isascii() or not field.isdecimal() or len(field) > 18:
         raise unreadable(where, "terse output", f"{field[:40]!r} is not a count")
     return int(field)
 

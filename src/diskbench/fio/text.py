@@ -353,7 +353,7 @@ def _job(block: TextBlock) -> FioJob:
             if (latency := getattr(stats, kind)) is not None:
                 stats = _with(stats, kind, replace(latency, samples=stats.ios))
         size = sizes[place] if place < len(sizes) else sizes[-1]
-        exact = stats.ios * int(size) if size.isdigit() and stats.counted else None
+        exact = stats.ios * int(size) if size.isdecimal() and stats.counted else None
         if exact and not stats.short_ios and abs(exact - stats.bytes) <= stats.rounding:
             stats = replace(stats, bytes=exact, rounding=0)
         block.stats[direction] = stats

@@ -74,7 +74,7 @@ def first_line(path: str) -> str:
 def number_in(path: str) -> int:
     """The number in a file of the kernel; 0 where there is none."""
     text = first_line(path)
-    return int(text) if text.isdigit() else 0
+    return int(text) if text.isdecimal() else 0
 
 
 def write(name: str, lines: Iterable[str]) -> None:
@@ -120,7 +120,7 @@ def oom_kills() -> int:
 
 def processes() -> Iterator[int]:
     """The numbers of all other processes that are seen from here."""
-    numbers = (int(name) for name in os.listdir(PROC) if name.isdigit())
+    numbers = (int(name) for name in os.listdir(PROC) if name.isdecimal())
     return (number for number in numbers if number != os.getpid())
 
 
@@ -1290,7 +1290,7 @@ class Unit:
         files, said = list(self._files()), ""
         for at in range(0, len(files), 500):
             said += ran("fincore", "-b", "-n", "-o", "RES", *files[at : at + 500])[1] + "\n"
-        return str(sum(int(word) for word in said.split() if word.isdigit()))
+        return str(sum(int(word) for word in said.split() if word.isdecimal()))
 
     def canary(self, name: str) -> None:
         """How fast the machine itself is: a checksum, and fio without a disk. The step is measured
@@ -1320,7 +1320,7 @@ class Unit:
                 ready = granted in self.wait(1.0, granted)
                 words = os.read(granted, 4096).decode("latin-1").split() if ready else []
                 # An older permission may be from a process that has gone since.
-                if any(word.isdigit() and uptime() - int(word) <= 10 for word in words):
+                if any(word.isdecimal() and uptime() - int(word) <= 10 for word in words):
                     return not self.asked()
             return False
         finally:

@@ -185,7 +185,7 @@ def parse_resolved(text: str, output: str, config: str | None = None) -> Route:
         known_hosts=tuple(Path(f).expanduser() for f in shlex.split(files)),
         key_name=first("hostkeyalias") or name,
         proxy_command=_jump_command(jump, config) if jump else first("proxycommand"),
-        timeout_s=float(timeout) if timeout and timeout.isdigit() else None,
+        timeout_s=float(timeout) if timeout and timeout.isdecimal() else None,
         config=_chosen(config),
     )
 

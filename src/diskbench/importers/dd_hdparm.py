@@ -89,7 +89,7 @@ def _is_progress(match: re.Match[str], following: re.Match[str] | None, text: st
         [form.number(found[key].replace(",", "."), "") for found in (match, following)]
         for key in ("size", "seconds")
     )
-    return match["seconds"].isdigit() and size[0] <= size[1] and seconds[0] <= seconds[1]
+    return match["seconds"].isdecimal() and size[0] <= size[1] and seconds[0] <= seconds[1]
 
 
 def _dd_step(

@@ -212,7 +212,7 @@ class Timespan:
 
 def whole_count(text: str, where: str) -> int:
     """A count of I/Os or bytes. Raises InvalidValue for what is no whole number, or too large."""
-    if not text.isascii() or not text.isdigit() or len(text) > 19 or int(text) > COUNTER:
+    if not text.isascii() or not text.isdecimal() or len(text) > 19 or int(text) > COUNTER:
         raise InvalidValue(f"{where}: {text[:40]!r} is not a count")
     return int(text)
 

@@ -156,7 +156,7 @@ def _load_words(loads: _Loads) -> Mapping[str, str]:
 
 def _size(value: str) -> str:
     """`4096` as `4k`; sizes of several directions and ranges with a `+` between them."""
-    sizes = [int(size) if size.isdigit() else size for size in value.split(",")]
+    sizes = [int(size) if size.isdecimal() else size for size in value.split(",")]
     return "+".join(
         size if isinstance(size, str) else _short(size) for size in dict.fromkeys(sizes)
     ).replace("/", "_")

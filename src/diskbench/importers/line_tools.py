@@ -99,7 +99,7 @@ def _sysbench_step(part: str, where: str) -> form.ImportedStep:
     threads = int(found["threads"]) if found else 1
     found = _FLAGS.search(part)
     flags = found["flags"].strip() if found else ""
-    direct = int("direct" in flags or (flags.isdigit() and int(flags) & _O_DIRECT > 0))
+    direct = int("direct" in flags or (flags.isdecimal() and int(flags) & _O_DIRECT > 0))
     job = f"[{rw}]\nioengine=psync\nrw={rw}\nbs={block}\nnumjobs={threads}\ndirect={direct}\n"
     step = form.step_of(0, rw, f"{job}{'end_fsync=1' if _SYNCED in part else ''}\n")
     time = _TIME.search(part)
@@ -313,7 +313,7 @@ def _totals(lines: Sequence[str]) -> Iterator[tuple[str, int | None, str, str, r
             name = match["name"]
             seen.clear()
             elapsed = None
-            if match["elapsed"].isdigit():  # the intervals of the warm-up are counted, too
+            if match["elapsed"].isdecimal():  # the intervals of the warm-up are counted, too
                 elapsed = int(match["elapsed"]) + int(match["warmup"] or 0)
         elif match := _DATE.match(line):
             date = match["date"]

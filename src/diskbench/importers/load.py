@@ -336,7 +336,7 @@ def _with_block(samples: Sequence[Sample], block: int | None) -> list[Sample]:
 def _fio_log(lines: Sequence[str], block: int | None) -> _Read:
     """A log of windows (`log_avg_msec`): IOPS, or KiB a second where the values are too large to be
     any; one of I/Os is counted by the second."""
-    rows = [[int(part) for part in line.split(",")[:4]] for line in lines if line[:1].isdigit()]
+    rows = [[int(part) for part in line.split(",")[:4]] for line in lines if line[:1].isdecimal()]
     if any(size > 0 for *_, size in rows):
         seconds: dict[int, list[float]] = {}
         for at, _, way, size in rows:
@@ -405,13 +405,13 @@ _DATES = (
 def _is_moment(text: str) -> bool:
     text = text.strip()
     return bool(re.match(r"\d{4}[-/]\d\d[-/]\d\d|\d{1,2}[/.]\d{1,2}[/.]\d{2,4}\s", text)) or (
-        text.isdigit() and 9 <= len(text) <= 13
+        text.isdecimal() and 9 <= len(text) <= 13
     )
 
 
 def _moments(texts: Sequence[str]) -> list[float]:
     """Seconds of times that are all written alike. Raises ValueError."""
-    if all(text.strip().isdigit() for text in texts):
+    if all(text.strip().isdecimal() for text in texts):
         return [int(text) / (1000 if len(text.strip()) > 10 else 1) for text in texts]
     cleaned = [re.sub(r"\s+", " ", text.strip()).replace("Z", "+0000") for text in texts]
     for form in _DATES:

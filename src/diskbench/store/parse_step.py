@@ -86,7 +86,7 @@ def step_result(
 
 def _exit_status(step: Step, files: Mapping[str, bytes]) -> int:
     text = _file(files, FIO_EXIT, step).decode(errors="replace").strip()
-    if not (text.isascii() and text.isdigit() and int(text[:4]) <= _LARGEST_EXIT):
+    if not (text.isascii() and text.isdecimal() and int(text[:4]) <= _LARGEST_EXIT):
         raise EvidenceDamaged(
             f"{FIO_EXIT} of step {step.name!r} holds {text[:40]!r}, not an exit status",
             advice="something on the host wrote into the step's directory: look at stderr.txt",

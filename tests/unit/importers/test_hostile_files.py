@@ -80,6 +80,7 @@ def test_damage_anywhere_is_refused_or_believable(path, where, garbage, length):
 
 @settings(max_examples=examples(300), deadline=None)
 @example(CASES / "perfkitbenchmarker_results.json", 0, "1e308")
+@example(CASES / "fio-2.0.15-terse.txt", 1, "²")
 @given(st.sampled_from(FILES), st.integers(0, 400), st.sampled_from(NUMBERS))
 def test_any_number_replaced_is_refused_or_believable(path, which, number):
     text = path.read_bytes().decode()

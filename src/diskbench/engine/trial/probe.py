@@ -91,7 +91,7 @@ def _check_fio(facts: HostFacts, name: str) -> None:
             advice="install it there, or add --install-fio to have diskbench do it",
         )
     digits = facts.fio_version.removeprefix("fio-").split("-")[0].split(".")
-    version = tuple(int(d) for d in digits[:2] if d.isdigit())
+    version = tuple(int(d) for d in digits[:2] if d.isdecimal())
     if version < MINIMUM_FIO:
         raise InvalidValue(
             f"{name} has {facts.fio_version}; diskbench reads fio 3.16 and newer",
@@ -230,7 +230,7 @@ def _address(plan: Plan) -> str:
 
 def _numbered(address: str) -> tuple[str | int, ...]:
     """A key that sorts host2 before host10."""
-    return tuple(int(part) if part.isdigit() else part for part in re.split(r"(\d+)", address))
+    return tuple(int(part) if part.isdecimal() else part for part in re.split(r"(\d+)", address))
 
 
 def _same_kernel(plan: Plan, other: Plan) -> bool:

@@ -47,7 +47,7 @@ def _apart(report: Report) -> str:
     slow, fast = _rate(low_row), _rate(high_row)
     if least is most:
         ratio = high_row.ratio
-        beside = f", {ratio.text} of what was promised" if ratio.text[0].isdigit() else ""
+        beside = f", {ratio.text} of what was promised" if ratio.text[0].isdecimal() else ""
         small = high_row.iops.small
         sure = f"interval {small}" if "%" in small else ratio.small
         sure = sure or (f"{small} over all" if small else NO_INTERVAL.format(n=1))

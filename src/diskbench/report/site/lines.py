@@ -130,7 +130,7 @@ def _rank(best: Best) -> tuple[bool, float]:
 
 def field_words(name: str, value: str) -> tuple[str, str]:
     """A field of a subject as a reader knows it: `1 GiB` for a size in bytes."""
-    if name in ("set.size", "set.bs") and value.isdigit():
+    if name in ("set.size", "set.bs") and value.isdecimal():
         value = format_bytes(int(value))
     return name.removeprefix("set."), value[:_DIGEST] if name == "job" else value
 

@@ -40,7 +40,7 @@ def screen(*, error: bool = False, stream: TextIO | None = None) -> Console:
     # measured as they are shown, and columns stay aligned.
     rich.text.strip_control_codes = visible  # type: ignore[attr-defined,assignment]
     file = unguarded(stream or (sys.stderr if error else sys.stdout))
-    unlimited = not file.isatty() and not os.environ.get("COLUMNS", "").isdigit()
+    unlimited = not file.isatty() and not os.environ.get("COLUMNS", "").isdecimal()
     return _Screen(
         file=file, width=WIDE if unlimited else None, markup=False, emoji=False, highlight=False
     )

@@ -255,7 +255,9 @@ def test_a_host_without_python_is_refused_before_anything_is_written(stage, monk
         (bare / tool).symlink_to(str(shutil.which(tool)))
     for old in (False, True):
         if old:
-            (bare / "python3").write_text("#!/bin/sh\necho '! there is no Python 3.6'; exit 96\n")
+            (bare / "python3").write_text(
+                '#!/bin/sh\necho \'{"failed": "there is no Python 3.6"}\'; exit 96\n'
+            )
             (bare / "python3").chmod(0o755)
         with monkeypatch.context() as patched:
             patched.setenv("PATH", str(bare))

@@ -62,7 +62,7 @@ def test_a_last_word_that_no_unit_says_ends_the_step(word):
 
     class Host(LocalHost):
         def stream(self, *_, **__):
-            yield f"= {word}".encode()
+            yield f'"= {word}"'.encode()
 
     unit = Unit(trial_id="t", run_index=0, name="000-x", state_dir="/nonexistent", job="")
     with pytest.raises(MeasurementFailed, match="000-x"):

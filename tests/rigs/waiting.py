@@ -44,5 +44,5 @@ def ended(process, code=0, within_s=WAIT_S):
 def started(host, unit):
     """Start a unit and leave it: fio waits for somebody who follows."""
     lines = host.stream(start_script(unit, 1), stdin=payload(unit), root=unit.root)
-    assert any(line.startswith(b"@ ") for line in lines)
+    assert any(line.startswith(b'"@ ') for line in lines)
     lines.close()

@@ -2,8 +2,8 @@
 
 The controller sends it (hosts/calls.py) and starts it with `python3 -I -S`; nothing is installed,
 but a trial's directory keeps it compiled. A request is one JSON object; COMMANDS names its
-function, docs/design.md its answer: lines of text, bounded and parsed as hostile data, the last one
-`! WHY` where it failed.
+function, docs/design.md its answer: JSON lines, bounded and parsed as hostile data. Each is a text
+or a list of texts, the last one {"failed": WHY} where the request failed.
 
 A **unit** is one step, a process of this program that outlives the connection. Its directory holds
 its files, which are the evidence, and what it is talked to by:
@@ -45,6 +45,7 @@ SYS, PROC, DEV, RUN = "/sys", "/proc", "/dev", "/run"
 """Where the kernel and udev tell of themselves; tests put other directories there."""
 Request = Dict[str, Any]
 Lines = Iterator[str]
+Answer = Iterator[Union[str, List[str]]]
 NULL, PIPE = subprocess.DEVNULL, subprocess.PIPE
 
 
@@ -1677,10 +1678,10 @@ def is_own_directory(path: str) -> bool:
 _OUT = threading.Lock()
 
 
-def say(line: str) -> None:
-    """Send one line."""
+def say(part: object) -> None:
+    """Send one line; names of files in it may be any bytes."""
     with _OUT:
-        sys.stdout.buffer.write(os.fsencode(line) + b"\n")
+        sys.stdout.buffer.write(os.fsencode(json.dumps(part, ensure_ascii=False)) + b"\n")
         sys.stdout.buffer.flush()
 
 
@@ -1704,13 +1705,7 @@ def alive() -> Iterator[None]:
         thread.join()
 
 
-def section(title: str, *lines: str) -> Lines:
-    """A part of an answer under its title."""
-    yield "== " + title
-    yield from lines
-
-
-def facts(asked: Request) -> Lines:
+def facts(asked: Request) -> Answer:
     """All facts of the machine and of the disk under `path` (a directory, which may not exist yet,
     with `is_device` a block device); with `look` whether the directory can be measured in. Of
     `read` `files` and `values` are what is read of the machine, `disk` of the disk, and `tools` is
@@ -1718,27 +1713,27 @@ def facts(asked: Request) -> Lines:
     knows."""
     asked, wanted = asked["about"], asked["read"]
     path, system = str(asked["path"]), os.uname()
-    yield from section("clock", f"{time.time():.9f}")
-    yield from section("id", str(os.getuid()), name_of(os.getuid(), ""), system.nodename)
+    yield ["clock", f"{time.time():.9f}"]
+    yield ["id", str(os.getuid()), name_of(os.getuid(), ""), system.nodename]
     can_sudo = os.getuid() == 0 or ran("sudo", "-n", "true")[0] == 0
-    yield from section("sudo", "yes" if can_sudo else "no")
-    yield from section("uname", system.release, system.machine)
+    yield ["sudo", "yes" if can_sudo else "no"]
+    yield ["uname", system.release, system.machine]
     processors = read(PROC + "/cpuinfo").strip().split("\n\n")  # the last may be of the machine
     told = dict.fromkeys((processors[0], processors[-1]))
-    yield from section("cpuinfo", *(line for one in told for line in lines_of(one)))
+    yield ["cpuinfo", *(line for one in told for line in lines_of(one))]
     for title, files in wanted["files"].items():
-        yield from section(title, *(line for file in files for line in lines_of(read(file))))
+        yield [title, *(line for file in files for line in lines_of(read(file)))]
     for title, files in wanted["values"].items():
         there = filter(os.path.exists, files)
-        yield from section(title, *(f"{os.path.basename(one)}={first_line(one)}" for one in there))
-    yield from section("online", str(os.sysconf("SC_NPROCESSORS_ONLN")))
+        yield [title, *(f"{os.path.basename(one)}={first_line(one)}" for one in there)]
+    yield ["online", str(os.sysconf("SC_NPROCESSORS_ONLN"))]
     if program("systemd-detect-virt"):
-        yield from section("virt", ran("systemd-detect-virt")[1])
-    yield from section("systemd", *["yes"] * os.path.isdir(RUN + "/systemd/system"))
-    yield from section("tools", *filter(program, wanted["tools"]))
+        yield ["virt", ran("systemd-detect-virt")[1]]
+    yield ["systemd", *["yes"] * os.path.isdir(RUN + "/systemd/system")]
+    yield ["tools", *filter(program, wanted["tools"])]
     machine = f"diskbench\n{first_line('/etc/machine-id')}\n"
     if machine != "diskbench\n\n":  # hashed, as machine-id(5) requires where it is shown to others
-        yield from section("machine", hashlib.sha256(machine.encode()).hexdigest())
+        yield ["machine", hashlib.sha256(machine.encode()).hexdigest()]
     yield from fio_facts(str(asked["known_fio"]))
     at = path
     while path and not asked["is_device"] and not os.path.exists(at) and at != "/":
@@ -1746,17 +1741,17 @@ def facts(asked: Request) -> Lines:
     if path:
         yield from disk_facts(at, asked["is_device"], wanted["disk"])
     if asked["look"]:
-        yield from section("look", *looked_at(path))
-    yield from section("end", f"{time.time():.9f}")
+        yield ["look", *looked_at(path)]
+    yield ["end", f"{time.time():.9f}"]
 
 
-def fio_facts(known: str) -> Lines:
+def fio_facts(known: str) -> Answer:
     """The identity of fio's file; version and engines where it is not the known one."""
     path = program("fio")
     file = os.stat(path) if path else None
     times = f"{file.st_mtime:.0f}.{file.st_ctime:.0f}" if file else ""
     identity = f"{file.st_ino}.{file.st_size}.{times}" if file else ""
-    yield from section("fiofile", identity)
+    yield ["fiofile", identity]
     if identity and identity == known:
         return
     # A wrapper may print other lines, too. The two run side by side.
@@ -1765,34 +1760,34 @@ def fio_facts(known: str) -> Lines:
         subprocess.Popen(["fio", option], stdin=NULL, stdout=PIPE, stderr=NULL) for option in asked
     ]
     said = [line for fio in fios for line in lines_of(os.fsdecode(fio.communicate()[0]))]
-    yield from section("fio", *[line for line in said if line.startswith("fio-")][:1])
-    yield from section("engines", *said)
+    yield ["fio", *[line for line in said if line.startswith("fio-")][:1]]
+    yield ["engines", *said]
 
 
-def disk_facts(at: str, is_device: bool, files: Dict[str, str]) -> Lines:
+def disk_facts(at: str, is_device: bool, files: Dict[str, str]) -> Answer:
     """The disk below a device or an existing directory, and who measures on it."""
     number = number_of(at) if is_device else ""
     if not is_device:
         room, on = os.statvfs(at), mount_of(at)
-        yield from section("directory", os.path.realpath(at))
-        yield from section("statfs", f"{room.f_frsize} {room.f_blocks} {room.f_bavail}")
-        yield from section("mount", *([on.point, on.source, on.kind, on.options] if on else []))
+        yield ["directory", os.path.realpath(at)]
+        yield ["statfs", f"{room.f_frsize} {room.f_blocks} {room.f_bavail}"]
+        yield ["mount", *([on.point, on.source, on.kind, on.options] if on else [])]
         number = number_text(os.stat(at).st_dev)
         if not os.path.exists(sysfs(number)) and on:  # btrfs, overlay ...: by the mount's source
             number = number_of(on.source)
     if number and os.path.exists(sysfs(number)):
         disk = whole_disk(number)
         while slaves(disk):  # through LVM, LUKS or MD to the one disk below
-            yield from section("through", layer(disk))
+            yield ["through", layer(disk)]
             if len(slaves(disk)) > 1:  # of several disks: it is described itself
                 break
             disk = whole_disk(slaves(disk)[0])
-        yield from section("disk", *described(disk, files))
+        yield ["disk", *described(disk, files)]
     looker = Turn("", "", "-", bool)
     looker.disks = claimable(disks_under(at))
-    yield from section("disks", " ".join(sorted(looker.disks)))
+    yield ["disks", " ".join(sorted(looker.disks))]
     living = looker.living() if looker.place and looker.disks else ()
-    yield from section("busy", *(one.sentence for one in living if one.ticket is not None))
+    yield ["busy", *(one.sentence for one in living if one.ticket is not None)]
 
 
 def layer(number: str) -> str:
@@ -1839,7 +1834,7 @@ def leading(path: str) -> List[str]:
     return above + leading(os.path.join(os.path.dirname(path), os.readlink(path)))
 
 
-def devices(asked: Request) -> Lines:
+def devices(asked: Request) -> Answer:
     """Every block device and every reason not to write to it: all facts of the one at `only`, of
     all disks where that is empty; `disk` is what is read of it. Nothing is written."""
     only = str(asked["only"])
@@ -1850,7 +1845,7 @@ def devices(asked: Request) -> Lines:
     known = [number for number in numbers if number and os.path.exists(sysfs(number))]
     system = {one for number in known for one in below(number)}
     if only:
-        yield from section("asked", wanted or ("other" if os.path.exists(only) else "missing"))
+        yield ["asked", wanted or ("other" if os.path.exists(only) else "missing")]
     for entry in sorted(os.listdir(SYS + "/class/block")):
         number = first_line(f"{SYS}/class/block/{entry}/dev")
         size = first_line(f"{SYS}/class/block/{entry}/size")
@@ -1859,16 +1854,19 @@ def devices(asked: Request) -> Lines:
             continue
         is_part = os.path.exists(sysfs(number, "partition"))
         files = asked["disk"] if number == wanted or not only else {}
-        yield from section("device", *described(number, files))
-        yield from [f"partition_of={whole_disk(number)}"] if is_part else []
-        yield from (f"partition={part} {name}" for part, name in partitions_of(number))
-        yield from (f"holder={name}" for name in holders(number))
-        yield from (f"mount={point}" for point in points_of(number, found))
-        yield from ["swap=yes"] if in_swap.intersection(family(number).values()) else []
-        yield from ["system=yes"] if system.intersection(family(number).values()) else []
-        if number == wanted if only else not is_part:
-            yield from looked_closely(number, 4 if only else 2)
-    yield from section("end")
+        is_looked_at = number == wanted if only else not is_part
+        yield [
+            "device",
+            *described(number, files),
+            *[f"partition_of={whole_disk(number)}"] * is_part,
+            *(f"partition={part} {name}" for part, name in partitions_of(number)),
+            *(f"holder={name}" for name in holders(number)),
+            *(f"mount={point}" for point in points_of(number, found)),
+            *["swap=yes"] * bool(in_swap.intersection(family(number).values())),
+            *["system=yes"] * bool(system.intersection(family(number).values())),
+            *(looked_closely(number, 4 if only else 2) if is_looked_at else ()),
+        ]
+    yield ["end"]
 
 
 def looked_closely(number: str, looks: int) -> Lines:
@@ -1970,6 +1968,9 @@ def start(asked: Request) -> Lines:
     if not os.path.isdir(state):
         raise Failed(state + " is gone")  # the trial was removed: it must not start again
     was_there = os.path.exists(directory + "/pid")
+    told = re.search(r'"protocol": (\d+)', read(directory + "/unit.json"))
+    if was_there and int(told.group(1) if told else 1) != asked["protocol"]:
+        raise Failed("another version of diskbench started it: continue with that one")
     files: Dict[str, str] = json.loads(os.fsdecode(sys.stdin.buffer.readline()) or "{}")
     if not was_there:
         yield from begin(asked, state, directory, files)
@@ -2328,7 +2329,7 @@ def settle() -> None:
 
 
 def stripe(asked: Request) -> Lines:
-    """Find, create or remove (`action`) the trial's array; its path, or `none`."""
+    """Find, create or remove (`action`) the trial's array; its path, empty where there is none."""
     array, action, path = Array(asked), asked["action"], ""
     if program("mdadm"):
         if action == "remove":
@@ -2337,7 +2338,7 @@ def stripe(asked: Request) -> Lines:
             path = array.find() if action == "find" else array.create()
     elif action != "remove":  # without it nothing was made
         raise Failed("mdadm is not installed")
-    yield f"= {path}" if path else "none"
+    yield path
 
 
 def cleanup(asked: Request) -> Lines:
@@ -2456,7 +2457,7 @@ SOURCE: str = globals().get("SOURCE", "")
 CODE: bytes = globals().get("CODE", b"")
 """The text of this program, where it was sent with a request, and what it was compiled to."""
 _ALL = (facts, devices, directories, start, parse, filesystem, wipe, stripe, cleanup, end)
-COMMANDS: Dict[str, Callable[[Request], Lines]] = {command.__name__: command for command in _ALL}
+COMMANDS: Dict[str, Callable[[Request], Answer]] = {command.__name__: command for command in _ALL}
 
 
 def main() -> int:
@@ -2471,13 +2472,13 @@ def main() -> int:
         if asked["do"] == "pack":
             return pack(asked)
         for line in COMMANDS[asked["do"]](asked):
-            say(line.replace("\n", " "))  # one that a name brought would be read as another
+            say(line)
     except BrokenPipeError:
         os._exit(1)  # nobody reads any more
     except (Failed, OSError) as error:
         name = getattr(error, "filename", None)
         why = f"{name}: {getattr(error, 'strerror', '')}" if name else str(error)
-        sys.stderr.write(f"{why}\n") if asked["do"] == "pack" else say(f"! {why}")
+        sys.stderr.write(f"{why}\n") if asked["do"] == "pack" else say({"failed": why})
         return 1
     return 0
 

@@ -2,7 +2,7 @@
 
 It is sent with a request, and kept in the trial's directory when the first step starts: from then
 on requests name it by its digest, and are repeated with it where it is gone. The answer is lines of
-text; what may stand in them is not trusted. Where the request failed, the last one is `! WHY`.
+JSON; what stands in them is not trusted.
 """
 
 import base64
@@ -10,12 +10,13 @@ import json
 import re
 import shlex
 import zlib
-from collections.abc import Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from functools import cache
 from importlib import resources
 
 from diskbench.errors import AgentError, HostUnavailable
 from diskbench.ports import Host
+from diskbench.visible import UNKNOWN
 
 NEEDED = "Python 3.6 or newer, which diskbench needs there"
 HOW = "install it there: apt-get install python3, or dnf install python3"
@@ -27,6 +28,7 @@ OWN_PYTHON, OWN_AGENT = "_DISKBENCH_PYTHON", "_DISKBENCH_AGENT"
 of its own file Python keeps the bytecode."""
 NO_PYTHON_EXIT = 96
 """Exit status without such a Python; no tool that diskbench calls uses it."""
+_MISSING, _GONE = (json.dumps({"failed": why}) for why in (f"there is no {NEEDED}", GONE))
 
 # Without % and $, which systemd-run could take for its own, where a unit is started by it.
 # An older Python could not read agent.py, so its version is looked at before; Red Hat's own may be
@@ -38,7 +40,7 @@ if sys.version_info < (3, 6):
     other = "/usr/libexec/platform-python"
     if os.path.exists(other) and os.path.realpath(sys.executable) != os.path.realpath(other):
         os.execv(other, [other] + open("/proc/self/cmdline").read().split("\\0")[1:-1])
-    print("! there is no {NEEDED}"); sys.exit(96)
+    print({_MISSING!r}); sys.exit(96)
 import hashlib, marshal
 digest, _, kept = sys.argv.pop(1).partition(" ")
 text, code = "", b""
@@ -53,7 +55,7 @@ if kept:
     except OSError:
         pass
     if hashlib.sha256(code).hexdigest() != digest:
-        print("! {GONE}"); sys.exit(95)
+        print({_GONE!r}); sys.exit(95)
 else:
     import base64, zlib
     text, made = zlib.decompress(base64.b64decode(digest)).decode(), None
@@ -109,7 +111,7 @@ def request(do: str, *, kept_in: str = "", **given: object) -> str:
         boot=shlex.quote(_BOOT),
         agent=shlex.quote(f"{digest} {kept_in}/.agent") if digest else _agent(),
         request=shlex.quote(json.dumps({"do": do, **given}, ensure_ascii=False)),
-        missing=shlex.quote(f"! there is no {NEEDED}"),
+        missing=shlex.quote(_MISSING),
     )
 
 
@@ -117,6 +119,41 @@ def files(texts: Mapping[str, str]) -> bytes:
     """Files by their names, as the first line of the standard input of a request; names of files
     may be any bytes."""
     return json.dumps(texts, ensure_ascii=False).encode(errors="surrogateescape") + b"\n"
+
+
+SIGN_OF_LIFE = "."
+"""What the program says each second while it has nothing else to say."""
+
+
+def _said(line: str) -> list[str]:
+    """The texts of a line of an answer, at least one. Raises AgentError with the reason where the
+    request failed, and ValueError for a line that the program never writes."""
+    try:
+        value = json.loads(line)
+    except RecursionError:
+        value = None
+    if isinstance(value, dict) and isinstance(why := value.get("failed"), str):
+        raise AgentError(_harmless(why))
+    texts = [value] if isinstance(value, str) else value
+    if not texts or not isinstance(texts, list) or not all(isinstance(one, str) for one in texts):
+        raise ValueError(line)
+    return [_harmless(text).replace("\n", " ") for text in texts]
+
+
+def heard(lines: Iterable[bytes]) -> Iterator[list[str]]:
+    """The texts of each line of an answer as it comes, without one that was torn when a connection
+    broke. Raises AgentError with its reason where the request failed."""
+    for line in lines:
+        try:
+            texts = _said(line.decode(errors="replace"))
+        except ValueError:
+            continue
+        yield texts
+
+
+def _harmless(text: str) -> str:
+    """A text without what no database stores: NULs, and halves of a character in UTF-16."""
+    return text.encode(errors="replace").decode().replace("\0", UNKNOWN)
 
 
 def ask(
@@ -127,15 +164,14 @@ def ask(
     root: bool = False,
     timeout_s: float = 60.0,
     **given: object,
-) -> list[str]:
-    """The lines of the host's answer. Raises AgentError with its reason where it failed, and
+) -> list[list[str]]:
+    """The host's answer, line by line. Raises AgentError with its reason where it failed, and
     HostUnavailable where there is no Python."""
     done = host.run(request(do, kept_in="", **given), stdin=stdin, timeout_s=timeout_s, root=root)
-    lines = done.text.removesuffix("\n").split("\n") if done.text else []
-    if done.exit == 0:
-        return lines
     if done.exit == NO_PYTHON_EXIT:
         raise HostUnavailable(f"{host.name} has no {NEEDED}", advice=HOW)
-    at = next((at for at, line in enumerate(lines) if line.startswith("! ")), len(lines))
-    said = "\n".join(lines[at:])[2:] or done.stderr.decode(errors="replace").strip()
-    raise AgentError(said or f"it ended without a message (exit {done.exit})")
+    answer = list(heard(done.stdout.split(b"\n")))
+    if done.exit:
+        words = done.stderr.decode(errors="replace").strip()
+        raise AgentError(words or f"it ended without a message (exit {done.exit})")
+    return answer

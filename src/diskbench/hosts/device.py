@@ -175,8 +175,8 @@ def inspect(host: Host, path: str | None) -> Inspection:
     HostUnavailable where there is no root or the answer is incomplete.
     """
     try:
-        lines = ask(host, "devices", root=True, only=path or "", disk=NAMES["read"]["disk"])
-        inspection = parse_inspection("\n".join(lines))
+        answer = ask(host, "devices", root=True, only=path or "", disk=NAMES["read"]["disk"])
+        inspection = parse_inspection(answer)
         if inspection.complete:
             return inspection
         why = "no answer"

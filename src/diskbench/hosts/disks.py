@@ -1,4 +1,4 @@
-"""Block devices and mounts as agent.py prints them: KEY=VALUE lines, its answer to `devices`. From
+"""Block devices and mounts as agent.py says them: KEY=VALUE lines, its answer to `devices`. From
 their state device.py decides whether to write. Pure.
 """
 
@@ -162,19 +162,14 @@ class Inspection(Frozen):
         return next((d for d in self.devices if d.disk.number == number), None)
 
 
-def parse_inspection(text: str) -> Inspection:
+def parse_inspection(answer: list[list[str]]) -> Inspection:
     """The answer to `devices`; devices without readable facts are left out."""
-    blocks: list[tuple[str, list[str]]] = []
-    for line in text.split("\n"):  # a name may hold what splitlines takes for an end
-        if line.startswith("== "):
-            blocks.append((line[3:].strip(), []))
-        elif blocks:
-            blocks[-1][1].append(line)
-    shared = {name: lines for name, lines in blocks if name != "device"}
-    states = [_state(lines) for name, lines in blocks if name == "device"]
-    asked = next(iter(shared.get("asked", [])), None)
+    states = [_state(lines) for title, *lines in answer if title == "device"]
+    asked = next((line for title, *lines in answer if title == "asked" for line in lines), None)
     return Inspection(
-        devices=tuple(s for s in states if s is not None), asked=asked, complete="end" in shared
+        devices=tuple(s for s in states if s is not None),
+        asked=asked,
+        complete=["end"] in answer,
     )
 
 

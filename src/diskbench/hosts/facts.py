@@ -9,7 +9,7 @@ import contextlib
 import json
 import re
 import time
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 from diskbench.errors import AgentError, HostUnavailable
@@ -27,23 +27,24 @@ KNOWN_FIO_S = 600.0
 another fio one day without a change of its own."""
 _MOST_KIB, _MOST_CPUS = 2**50, 2**20
 """Larger figures of memory (KiB) and processors are invalid, and count as unknown."""
-_FIOS: dict[str, tuple[float, str, str]] = {}
+Sections = dict[str, list[str]]
+"""What a host said, by the title under which it said it."""
+_FIOS: dict[str, tuple[float, str, Sections]] = {}
 """By host, when its fio was asked, what identifies that, and the sections with its version and
 engines. A start of fio costs more than all other facts together. A fio is known by its host and its
 file: inode, size and times, which an upgrade changes."""
 
 
-def _with_fio(host: str, text: str) -> str:
+def _with_fio(host: str, by_section: Sections) -> Sections:
     """What `host` said, with what it left out as known; remembers what it did not."""
-    by_section = sections(text)
     identity, version = _first(by_section, "fiofile"), _first(by_section, "fio")
-    _, known, said = _FIOS.get(host, (0.0, "", ""))
+    _, known, fio = _FIOS.get(host, (0.0, "", {}))
     if "fio" not in by_section:
-        return text + said if identity == known else text
+        return by_section | fio if identity == known else by_section
     if identity and version:
-        engines = "\n".join(by_section.get("engines", ()))
-        _FIOS[host] = time.monotonic(), identity, f"== fio\n{version}\n== engines\n{engines}\n"
-    return text
+        fio = {"fio": [version], "engines": by_section.get("engines", [])}
+        _FIOS[host] = time.monotonic(), identity, fio
+    return by_section
 
 
 def gather(host: Host, path: str | None, *, device: bool) -> HostFacts:
@@ -60,43 +61,41 @@ def gather_and_look(
 ) -> tuple[HostFacts, list[str]]:
     """As `gather`; and with `look` what a look at the directory says (directory.py)."""
     host.connect()
-    since, fio, _ = _FIOS.get(host.name, (0.0, "", ""))
+    since, fio, _ = _FIOS.get(host.name, (0.0, "", {}))
     known = fio if time.monotonic() - since < KNOWN_FIO_S else ""
     sent = time.time()
     try:
         about = {"path": path or "", "is_device": device, "look": look, "known_fio": known}
-        lines = ask(host, "facts", about=about, read=NAMES["read"])
-        why = "" if "== end" in lines else "no answer"
+        by_section = sections(ask(host, "facts", about=about, read=NAMES["read"]))
+        why = "" if "end" in by_section else "no answer"
     except AgentError as error:
-        lines, why = [], error.message
+        why = error.message
     received = time.time()
     if why:
         raise HostUnavailable(
             f"{host.name} could not be examined: {why}",
             advice="diskbench measures Linux machines with a POSIX shell and Python 3.6 or newer",
         )
-    text = _with_fio(host.name, "\n".join(lines) + "\n")
-    facts = parse_facts(text, sent_unix_s=sent, received_unix_s=received)
-    return facts, sections(text).get("look", [])
+    by_section = _with_fio(host.name, by_section)
+    facts = parse_facts(by_section, sent_unix_s=sent, received_unix_s=received)
+    return facts, by_section.get("look", [])
 
 
-def sections(text: str) -> dict[str, list[str]]:
-    """The script's output by section; sections with the same name are joined."""
-    by_title: dict[str, list[str]] = {}
-    lines: list[str] = []
-    for line in text.removesuffix("\n").split("\n"):
-        if line.startswith("== "):
-            lines = by_title.setdefault(line[3:].strip(), [])
-        else:
-            lines.append(line)
+def sections(answer: Iterable[list[str]]) -> Sections:
+    """An answer by its titles; what is said twice under one is joined."""
+    by_title: Sections = {}
+    for title, *lines in answer:
+        by_title.setdefault(title, []).extend(lines)
     return by_title
 
 
 def parse_facts(
-    text: str, *, sent_unix_s: float | None = None, received_unix_s: float | None = None
+    by_section: Sections,
+    *,
+    sent_unix_s: float | None = None,
+    received_unix_s: float | None = None,
 ) -> HostFacts:
-    """The script's output as facts. The two times are of our clock, before and after the script."""
-    by_section = sections(text)
+    """What a host said as facts. The two times are of our clock, before and after the question."""
     user_id, user, hostname, *_ = [*by_section.get("id", []), "", "", ""]
     kernel, machine, *_ = [*by_section.get("uname", []), "", ""]
     cpuinfo = by_section.get("cpuinfo", [])
@@ -152,7 +151,7 @@ def layer_words(line: str) -> str:
     return f"{words} {name}".strip()
 
 
-def _first(by_section: dict[str, list[str]], name: str) -> str:
+def _first(by_section: Sections, name: str) -> str:
     return next((line.strip() for line in by_section.get(name, []) if line.strip()), "")
 
 
@@ -164,7 +163,7 @@ def _number(text: str) -> float | None:
     return value if abs(value) < 1e15 else None  # also drops inf and nan
 
 
-def _memory(by_section: dict[str, list[str]], name: str) -> int:
+def _memory(by_section: Sections, name: str) -> int:
     for line in by_section.get("meminfo", []):
         key, _, rest = line.partition(":")
         fields = rest.split()
@@ -186,9 +185,7 @@ def _cpu_model(cpuinfo: list[str]) -> str:
     return str(NAMES["arm_parts"].get(part[0].lower(), f"Arm part {part[0]}")) if part else ""
 
 
-def _clock_offset(
-    by_section: dict[str, list[str]], sent: float | None, received: float | None
-) -> float | None:
+def _clock_offset(by_section: Sections, sent: float | None, received: float | None) -> float | None:
     """How far the host's clock is ahead of ours, in seconds, as NTP reckons it:
     ((T2 - T1) + (T3 - T4)) / 2 with our times T1, T4 around the host's T2, T3 (RFC 5905 section 8).
     """
@@ -198,7 +195,7 @@ def _clock_offset(
     return round(((begin - sent) + (end - received)) / 2, 6)
 
 
-def _extra(by_section: dict[str, list[str]]) -> dict[str, object]:
+def _extra(by_section: Sections) -> dict[str, object]:
     system = key_values(by_section.get("os", []))
     disk_lines = by_section.get("disk", [])
     disk = key_values(disk_lines)
@@ -221,7 +218,7 @@ def _extra(by_section: dict[str, list[str]]) -> dict[str, object]:
     return {key: value for key, value in extra.items() if value}
 
 
-def cloud_facts(by_section: dict[str, list[str]]) -> CloudFacts:
+def cloud_facts(by_section: Sections) -> CloudFacts:
     """Vendor and product from firmware; instance type, zone and id where cloud-init has them.
 
     `verified` stays False, because any hypervisor can write these strings.

@@ -49,7 +49,7 @@ def parse_only(host: Host, jobs: Sequence[tuple[str, str]]) -> None:
     ConnectionLost where fio could not be run."""
     try:
         texts = {f"{at:05d}.fio": text for at, (_, text) in enumerate(jobs)}
-        said = ask(host, "parse", stdin=files(texts))
+        said = [line for (line, *_) in ask(host, "parse", stdin=files(texts))]
     except AgentError as error:
         raise ConnectionLost(
             f"fio could not check the job files on {host.name}: {error.message}"

@@ -6,14 +6,14 @@ user stops.
 """
 
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import TypeVar
 
 import tenacity
 
-from diskbench.errors import ConnectionLost, MeasurementFailed
+from diskbench.errors import AgentError, ConnectionLost, MeasurementFailed
 from diskbench.fio.samples import LiveTotals, parse_live, tick
-from diskbench.hosts.calls import GONE, is_kept
+from diskbench.hosts.calls import GONE, SIGN_OF_LIFE, heard, is_kept
 from diskbench.hosts.shell import whole
 from diskbench.hosts.unit import NOT_STARTED, Unit, UnitExit, payload, start_script, stop_script
 from diskbench.model.result import Tick
@@ -114,15 +114,15 @@ class _Follower:
         self._on_tick, self._on_note, self._on_stage = on_tick, on_note, on_stage
         self._before: LiveTotals | None = None
 
-    def line(self, line: bytes) -> str | None:
+    def line(self, line: str) -> str | None:
         """Process one line of the stream; returns it if it is the unit's last line, else None."""
-        kind, rest = line[:2], line[2:].decode(errors="replace")
-        if kind in {b"= ", b"! "}:
-            return line.decode(errors="replace")
-        if line == b".":  # sent while it starts, not part of live.tsv
+        kind, rest = line[:2], line[2:]
+        if kind == "= ":
+            return line
+        if line == SIGN_OF_LIFE:  # sent while it starts, not part of live.tsv
             self._on_stage("start")
             return None
-        if kind == b"@ ":  # sent when it is followed, too
+        if kind == "@ ":  # sent when it is followed, too
             self.is_answered = True
             up, first, permitted, *_ = [*rest.split(), "", "", ""]
             self._since = whole(up) or self._since
@@ -130,22 +130,22 @@ class _Follower:
             self._permitted = permitted == "1"
             return None
         self.lines += 1
-        if line.startswith(b"~"):  # another trial measures the same disk
-            if words := line[1:].decode(errors="replace").strip():
+        if line.startswith("~"):  # another trial measures the same disk
+            if words := line[1:].strip():
                 self._on_note(words)
-        elif (totals := parse_live(line)) is not None:
+        elif (totals := parse_live(line.encode())) is not None:
             rates = tick(self._before, totals)
             if rates is not None:  # what follows a part of a second counts from before it
                 self._before = totals
                 self._on_tick(rates)
-        elif kind == b"? " and (asked := whole(rest)) is not None:
+        elif kind == "? " and (asked := whole(rest)) is not None:
             # live.tsv may hold hours of requests; only a current one is answered.
             since = self._since + 1 if self._permitted else self._since - _ASKED_BEFORE_S
             if asked >= since and asked != self.answered:
                 self.asked = asked
             self._on_stage("go")
-        elif line.startswith(b"#"):
-            self._on_stage(line[1:].decode(errors="replace").strip())
+        elif line.startswith("#"):
+            self._on_stage(line[1:].strip())
         return None
 
 
@@ -181,6 +181,10 @@ def start_and_watch(
         )
     except ConnectionLost as error:
         raise undelivered(error) from error
+    except AgentError as error:
+        raise MeasurementFailed(
+            f"step {unit.name} could not be started on {host.name}: {error.message}", advice=_ROOM
+        ) from error
     if last is None:
         return UnitExit(stopped=True, began=False)
     return _ended(last, unit, host)
@@ -217,13 +221,8 @@ def _follow(
         timeout_s=SILENCE_S,
         root=unit.root,
     )
-    for line in lines:
-        if line.startswith(b"@ "):
-            is_kept(unit.state_dir, line.rpartition(b" ")[2].decode(errors="replace"))
-        if (last := follower.line(line)) == f"! {GONE}":
-            is_kept(unit.state_dir, "")
-            raise ConnectionLost(f"{host.name} has not kept the program of diskbench")
-        if last is not None:
+    for line in _said(lines, host, unit):
+        if (last := follower.line(line)) is not None:
             return last
         if not asked and should_stop():
             asked = True
@@ -237,6 +236,21 @@ def _follow(
     raise ConnectionLost(f"{host.name} ended the connection before the step ended")
 
 
+def _said(lines: Iterable[bytes], host: Host, unit: Unit) -> Iterator[str]:
+    """What the program on the host says of the unit. Raises AgentError where it could not be
+    started, and ConnectionLost where the program itself is gone there: the next try brings it."""
+    try:
+        for line, *_ in heard(lines):
+            if line.startswith("@ "):
+                is_kept(unit.state_dir, line.rpartition(" ")[2])
+            yield line
+    except AgentError as error:
+        if error.message != GONE:
+            raise
+        is_kept(unit.state_dir, "")
+        raise ConnectionLost(f"{host.name} has not kept the program of diskbench") from error
+
+
 def _ended(last: str, unit: Unit, host: Host) -> UnitExit:
     """The unit's last line as a UnitExit; raises MeasurementFailed where it reports no result."""
     end = UnitExit.of(last)
@@ -244,7 +258,6 @@ def _ended(last: str, unit: Unit, host: Host) -> UnitExit:
     kind, _, why = end.reason.partition(": ")
     late, advice = NOT_STARTED.get(end.limit or "", (end.reason, _LOOK_AT_DISK))
     for failed, message, what_to_do in (
-        (last.startswith("! "), f"could not be started {where}: {last[2:]}", _ROOM),
         (kind == "broken", f"was ended {where}: {why}", kept + _ROOM),
         (end.is_lost, f"died {where} without a result{end.why_lost}", kept + _LOOK_AT_LOG),
         (kind == "busy", f"was not started {where}: {why}", _REPEAT),

@@ -21,6 +21,9 @@ from diskbench.hosts.device import DeviceProof
 from diskbench.hosts.shell import assignments, whole
 from diskbench.model.base import Frozen
 
+PROTOCOL = 1
+"""The version of what a unit is told, and of the files by which it is followed. Only a diskbench of
+the same one follows it: another may continue the run after an upgrade."""
 STOP_PATIENCE_S = 20
 """Seconds that fio may take to end after a stop, before it is killed; our choice."""
 SYNC_LIMIT_S = 1800
@@ -87,6 +90,7 @@ def specification(unit: Unit) -> dict[str, object]:
     """unit.json: what the unit on the host is told (agent.py)."""
     guards = unit.guards
     return {
+        "protocol": PROTOCOL,
         "trial": unit.trial_id,
         "if_busy": unit.if_busy,
         "user": "root" if unit.root else unit.user,
@@ -125,8 +129,9 @@ def start_script(
     the host's uptime (s) at its request. `first` are directories that are made before; where that
     fails, nothing is started.
     """
-    given = {"dir": unit.directory, "unit": unit.system_name, "begin_limit": BEGIN_LIMIT_S}
-    given |= {"state": unit.state_dir, "go": go, "first": first, "from": first_line}
+    given = {"protocol": PROTOCOL, "state": unit.state_dir, "dir": unit.directory}
+    given |= {"unit": unit.system_name, "begin_limit": BEGIN_LIMIT_S}
+    given |= {"go": go, "first": first, "from": first_line}
     return request("start", kept_in=unit.state_dir, **given)
 
 

@@ -8,7 +8,7 @@ from collections.abc import Callable
 from uuid import UUID, uuid5
 
 from diskbench.errors import AgentError, Interrupted, MeasurementFailed, ReleaseFailed
-from diskbench.hosts.calls import ask, request
+from diskbench.hosts.calls import SIGN_OF_LIFE, ask, heard, request
 from diskbench.hosts.device import DeviceProof
 from diskbench.hosts.shell import assignments
 from diskbench.model.spec import ResolvedTarget
@@ -90,25 +90,27 @@ def make_filesystem(
         uuid=filesystem_uuid(target),
     )
     stop = f": >{shlex.quote(f'{target.state_dir}/stop')}"
-    printed, asked = [""], False
-    for line in host.stream(text, timeout_s=SILENCE_S, root=True):
-        if line != b".":
-            printed.append(line.decode(errors="replace"))
-        if should_stop() and not asked:
-            asked = not host.run(stop, root=True).exit
-    _, *commands, last = printed if len(printed) > 1 else ["", ""]
-    if last == "! stopped":
+    commands: list[str] = []
+    why, asked = "", False
+    try:
+        for line, *_ in heard(host.stream(text, timeout_s=SILENCE_S, root=True)):
+            if line != SIGN_OF_LIFE:
+                commands.append(line)
+            if should_stop() and not asked:
+                asked = not host.run(stop, root=True).exit
+    except AgentError as error:
+        why = error.message
+    if why == "stopped":
         raise Interrupted(f"stopped while {target.filesystem} was made on {target.device}")
-    if last.startswith("! ") or not last:
-        why = last.removeprefix("! ")
-        if not why:  # where there is no root, this raises HostUnavailable
-            said = host.run("id -u", root=True).stderr.decode(errors="replace").strip()
-            why = said or "it ended without a message"
+    if not commands and not why:  # where there is no root, this raises HostUnavailable
+        words = host.run("id -u", root=True).stderr.decode(errors="replace").strip()
+        why = words or "it ended without a message"
+    if why:
         raise MeasurementFailed(
             f"no {target.filesystem} could be made on {target.device} of {host.name}: {why}",
             advice="no other device was changed; look at it with diskbench devices",
         )
-    return (*commands, last)
+    return tuple(commands)
 
 
 def wipe_ours(host: Host, target: ResolvedTarget) -> None:

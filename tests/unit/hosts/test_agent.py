@@ -12,7 +12,6 @@ import threading
 from pathlib import Path
 
 import pytest
-from tests.rigs.fake_host import FakeHost
 from tests.rigs.windows import first_on_path, program
 
 from diskbench.errors import ConnectionLost, MeasurementFailed
@@ -23,7 +22,6 @@ from diskbench.hosts.facts import gather_and_look
 from diskbench.hosts.jobs import start_and_watch
 from diskbench.hosts.local import LocalHost
 from diskbench.hosts.workspace import cleanup
-from diskbench.ports import Completed
 
 HERE = LocalHost()
 ALLOWED = {"path": "/dev/sdx", "number": "8:16", "identity": "serial", "size": 4096}
@@ -91,8 +89,8 @@ def test_a_mount_is_found_whatever_characters_its_name_has(tmp_path, monkeypatch
     (tmp_path / "self/mountinfo").write_text(f"36 35 8:16 / {ODD} rw - ext4 /dev/sdx rw\n")
     assert agent.mounted_on(ODD) == ["8:16"]
     assert agent.mounted_below("/a\u2028b\x85c\x0bd")
-    lines = f"== device\nname=sdx\nnumber=8:16\nidentity={ODD}\n== end\n"
-    (device,) = parse_inspection(lines).devices
+    answer = [["device", "name=sdx", "number=8:16", f"identity={ODD}"], ["end"]]
+    (device,) = parse_inspection(answer).devices
     assert device.identities == (ODD,)
 
 
@@ -106,17 +104,23 @@ def test_a_list_of_mounts_that_cannot_be_read_refuses_the_disk(text, tmp_path, m
         agent.Disk(ALLOWED).check_taken()
 
 
-def test_a_name_brings_no_line_into_an_answer_cut_at_newlines_alone(monkeypatch, capfdbinary):
-    monkeypatch.setitem(agent.COMMANDS, "end", lambda _: iter(["path=/a\n== end"]))
+NAMED = [["device", 'path=/a\n["end"]'], ODD, "a\0b", "a byte \udcff", {"failed": "a\nb"}]
+"""What a host says of names that hold newlines, ends of lines of Unicode, NULs and odd bytes."""
+
+
+def test_a_name_brings_no_line_into_an_answer_whatever_it_holds(monkeypatch, capfdbinary):
+    monkeypatch.setitem(agent.COMMANDS, "end", lambda _: iter(NAMED))
     monkeypatch.setattr(sys, "argv", ["agent", json.dumps({"do": "end"})])
     with monkeypatch.context() as patched:
         patched.setattr(os, "umask", lambda _: 0)
         assert agent.main() == 0
     sys.stdout.flush()
-    assert capfdbinary.readouterr().out == b"path=/a == end\n"
-    host = FakeHost()
-    host.run = lambda *_, **__: Completed(0, f"= {ODD}\nnone\n".encode(), b"")
-    assert calls.ask(host, "stripe") == [f"= {ODD}", "none"]
+    *lines, failed, _ = capfdbinary.readouterr().out.split(b"\n")
+    said = list(calls.heard([*lines, b"torn", b"3", b"[]", b"[[]]", b'{"a": 1}', b"[" * 99999]))
+    assert said == [["device", 'path=/a ["end"]'], [ODD], ["a\ufffdb"], ["a byte \ufffd"]]
+    with pytest.raises(calls.AgentError, match=r"^a\nb$"):
+        list(calls.heard([failed]))
+    assert list(calls.heard([b'"half \\ud800"'])) == [["half ?"]]
 
 
 class Member:

@@ -201,53 +201,28 @@ def test_of_a_disk_made_from_a_snapshot_its_data_alone_are_no_reason(changes):
     assert refusals(state(**changes), [other()], "SER1"), "of any other disk they are"
 
 
-PRINTED = """\
-== asked
-8:16
-== device
-name=sdb
-number=8:16
-sectors=2097152
-ro=0
-partition=8:17 sdb1
-holder=dm-3
-mount=/data
-identity=SER1
-readable=yes
-tools=yes
-== device
-name=sdb1
-number=8:17
-sectors=4096
-partition_of=8:16
-== device
-name=sdc
-number=8:32
-sectors=2097152
-partition=8:33 sdc1
-mount=/srv
-swap=yes
-== device
-name=sda
-number=8:0
-sectors=2097152
-system=yes
-== end
-"""
+SDB = "number=8:16 sectors=2097152 ro=0 holder=dm-3 mount=/data identity=SER1 readable=yes"
+ANSWER = [
+    ["asked", "8:16"],
+    ["device", "name=sdb", *SDB.split(), "partition=8:17 sdb1", "tools=yes"],
+    ["device", "name=sdb1", "number=8:17", "sectors=4096", "partition_of=8:16"],
+    ["device", "name=sdc", "number=8:32", "partition=8:33 sdc1", "mount=/srv", "swap=yes"],
+    ["device", "name=sda", "number=8:0", "sectors=2097152", "system=yes"],
+    ["end"],
+]
 
 
 def test_an_inspection_says_what_uses_a_disk_and_one_that_is_cut_short_is_not_complete():
-    found = parse_inspection(PRINTED)
+    found = parse_inspection(ANSWER)
     sdb, sdc, sda = (found.find(n) for n in ("8:16", "8:32", "8:0"))
     assert (sdb.mounts, sdb.holders) == (("/data",), ("dm-3",))
     assert sdc.mounts == ("/srv",)
     assert sdc.swap
     assert sda.system
     assert found.find("8:17").partition_of == "8:16"
-    lines = PRINTED.splitlines(keepends=True)
-    assert parse_inspection(PRINTED).complete
-    for n in range(len(lines)):
-        assert not parse_inspection("".join(lines[:n])).complete
+    assert found.complete
+    for n in range(len(ANSWER)):
+        assert not parse_inspection(ANSWER[:n]).complete
 
 
 JOB = (

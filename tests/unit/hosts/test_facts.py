@@ -13,8 +13,9 @@ from tests.rigs.windows import first_on_path, program
 from diskbench.errors import HostUnavailable
 from diskbench.hosts import facts as facts_of
 from diskbench.hosts.agent import Mount
+from diskbench.hosts.calls import heard
 from diskbench.hosts.disks import is_network, transport
-from diskbench.hosts.facts import cloud_vendor, gather, parse_facts
+from diskbench.hosts.facts import cloud_vendor, gather, parse_facts, sections
 from diskbench.hosts.local import LocalHost
 from diskbench.hosts.shell import whole
 
@@ -96,8 +97,12 @@ def test_fio_is_asked_again_only_after_a_change_or_ten_minutes(monkeypatch, tmp_
     assert asked() == ("fio-3.42", ("null",), 2)
 
 
+def parsed(answer: bytes):
+    return parse_facts(sections(heard(answer.split(b"\n"))))
+
+
 def case(name):
-    return parse_facts((CASES / f"{name}.txt").read_text())
+    return parsed((CASES / f"{name}.jsonl").read_bytes())
 
 
 def test_an_ec2_nitro_guest():
@@ -138,17 +143,18 @@ WORDS = st.sampled_from(tuple(SECTIONS.split()))
 
 @given(st.lists(st.tuples(WORDS, st.text(max_size=60)), max_size=30))
 def test_no_section_makes_the_parser_fail(parts):
-    parse_facts("".join(f"== {name}\n{text}\n" for name, text in parts), sent_unix_s=1.0,
-                received_unix_s=2.0)  # fmt: skip
+    parse_facts(sections(map(list, parts)), sent_unix_s=1.0, received_unix_s=2.0)
 
 
 @given(st.data())
 def test_a_real_answer_that_was_cut_or_garbled_does_not_make_the_parser_fail(data):
-    text = (CASES / "ec2_nitro.txt").read_text()
-    at = data.draw(st.integers(0, len(text)))
-    garbage = data.draw(st.text(max_size=20))
-    parse_facts(text[:at])
-    parse_facts(text[:at] + garbage + text[at:])
+    answer = (CASES / "ec2_nitro.jsonl").read_bytes()
+    at = data.draw(st.integers(0, len(answer)))
+    garbage = data.draw(
+        st.binary(max_size=20) | st.sampled_from([b"[" * 99999, b'\n[1]\n["id"]\n'])
+    )
+    parsed(answer[:at])
+    parsed(answer[:at] + garbage + answer[at:])
 
 
 @pytest.mark.parametrize(
@@ -156,13 +162,14 @@ def test_a_real_answer_that_was_cut_or_garbled_does_not_make_the_parser_fail(dat
     [(100.0, 100.1, 100.0, 100.1, 0.0), (105.05, 105.05, 100.0, 100.1, 5.0)],
 )
 def test_the_clock_offset_is_reckoned_as_ntp_does(begin, end, sent, received, offset):
-    text = f"== clock\n{begin}\n== end\n{end}\n"
-    facts = parse_facts(text, sent_unix_s=sent, received_unix_s=received)
+    said = {"clock": [str(begin)], "end": [str(end)]}
+    facts = parse_facts(said, sent_unix_s=sent, received_unix_s=received)
     assert facts.clock_offset_s == pytest.approx(offset)
 
 
 def test_whole_seconds_and_counts_are_read_and_mount_points_with_blanks_unescaped():
-    facts = parse_facts("== clock\n100\n== end\n100\n", sent_unix_s=99.5, received_unix_s=100.5)
+    said = {"clock": ["100"], "end": ["100"]}
+    facts = parse_facts(said, sent_unix_s=99.5, received_unix_s=100.5)
     assert facts.clock_offset_s == 0.0
     mount = Mount(r"1 2 8:1 / /a\040b\011c rw - ext4 /dev/sd\134a rw")
     assert (mount.point, mount.source) == ("/a b\tc", "/dev/sd\\a")
@@ -225,5 +232,5 @@ def test_what_is_no_count_of_a_host_is_none(text):
 
 @pytest.mark.parametrize("number", ["9" * 5000, str(2**62), "-5", "nan"])
 def test_facts_that_no_machine_has_are_not_known(number):
-    facts = parse_facts(f"== online\n{number}\n== meminfo\nMemTotal: {number} kB\n")
+    facts = parse_facts({"online": [number], "meminfo": [f"MemTotal: {number} kB"]})
     assert (facts.memory_bytes, facts.cpu.count) == (0, 1)

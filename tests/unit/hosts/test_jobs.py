@@ -98,7 +98,7 @@ def test_a_trial_that_was_cleaned_away_is_not_made_again_by_who_still_follows_it
         def stream(self, script, **more):
             for line in super().stream(script, **more):
                 yield line
-                if line.startswith(b"@ "):
+                if line.startswith(b'"@ '):
                     cleanup(LocalHost(), target)
                     raise ConnectionLost("cut")
 
@@ -174,7 +174,7 @@ def test_a_unit_that_is_killed_is_lost_at_once_but_not_its_files(make_unit, targ
     with pytest.raises(MeasurementFailed, match="without a result"):
         watch(LocalHost(), unit)
     *_, last = LocalHost().stream(start_script(unit, 1))
-    assert re.match(rb"= lost oom_kills=\d+ *$", last), "whether memory was short is known"
+    assert re.match(rb'"= lost oom_kills=\d+ *"$', last), "whether memory was short is known"
     cleanup(LocalHost(), target)
     assert standing_in(target.state_dir) == [], "fio's workers are ended"
 

@@ -144,9 +144,9 @@ def test_four_striped_disks_get_a_machine_for_four_and_one_takes_only_so_many(cl
     ec2 = AwsSessions().at(None, REGION, cloud.url).edge("ec2", QUICK)
     few = find_machine(ec2, "m5.large", ()).model_copy(update={"max_disks": 4})
     spec = GP2.model_copy(update={"count": 3, "stripe": True})
-    with pytest.raises(InvalidValue, match=r"--count 3 on m5\.large") as refused:
+    with pytest.raises(InvalidValue, match=r"--count 3 is too many for m5\.large") as refused:
         check_support(few, disk_request(spec))
-    assert "it takes 2" in refused.value.advice
+    assert "at most 2, beside its root disk" in refused.value.advice
     check_support(few.model_copy(update={"disks_apart": True}), disk_request(spec))
 
 

@@ -136,6 +136,10 @@ def test_a_finished_step_has_one_end_and_changed_files_are_damage(make_unit, tmp
     sums = Path(unit.directory, "SHA256SUMS")
     assert " exit" not in sums.read_text()
     assert Path(unit.directory, "exit").stat().st_mtime_ns >= sums.stat().st_mtime_ns
+    told = Path(unit.directory, "unit.json")
+    told.write_text(told.read_text().replace('"protocol": 1', '"protocol": 2'))
+    with pytest.raises(MeasurementFailed, match="another version of diskbench started it: cont"):
+        watch(LocalHost(), unit)
     monkeypatch.setattr(collecting, "ATTEMPTS", 1)
     Path(unit.directory, "fio.json").write_text("{}")
     with pytest.raises(EvidenceDamaged, match=r"fio\.json of step 000-mix does not match"):

@@ -53,9 +53,10 @@ def test_what_every_rental_needs_is_checked_before_anything_is_rented(rig):
 
 
 def test_the_doctor_tells_what_is_not_registered(rig):
+    scope = rig.scope()
     for namespace, state in ((SWITCH, "warning"), ("Microsoft.Compute", "problem")):
         rig.faults.unregister(namespace)
-        found = [one for one in rig.provider.examine(rig.scope()) if one.check == "registrations"]
+        found = [one for one in rig.provider.examine(scope) if one.check == "registrations"]
         assert [one.state for one in found if namespace in one.told] == [state]
 
 
@@ -294,12 +295,12 @@ def test_a_key_that_azure_may_not_use_or_of_another_region_is_told_as_such(rig, 
         ({"instance_type": NVME_ONLY, "image": RED_HAT}, "no driver"),
         ({"instance_type": NVME_ONLY, "cache": "readonly"}, "no host cache"),
         ({"image": f"{ABSENT}/images/gone"}, "there is no image"),
-        ({"kms_key": f"{ABSENT}/diskEncryptionSets/gone"}, "is not there"),
+        ({"kms_key": f"{ABSENT}/diskEncryptionSets/gone"}, "does not exist"),
         ({"kms_key": "gone"}, "not a valid name"),
-        ({"snapshot": f"{ABSENT}/snapshots/gone"}, "is not there"),
+        ({"snapshot": f"{ABSENT}/snapshots/gone"}, "does not exist"),
         ({"snapshot": "gone"}, "not a valid name"),
         ({"region": "nowhere"}, "'nowhere'"),
-        ({"instance_type": "Standard_D2_v3"}, "takes no Premium_LRS"),
+        ({"instance_type": "Standard_D2_v3"}, "does not support Premium_LRS"),
         ({"instance_type": "Standard_D4s_v55"}, "Standard_D4s_v55"),
         ({"zone": "9"}, "'9'"),
     ],

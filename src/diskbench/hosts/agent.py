@@ -326,12 +326,11 @@ def is_busy(path: str) -> bool:
 def stays(true: Callable[[], object], looks: int = 4) -> object:
     """The last answer of `true`, asked until it is false: what only inspects a disk, as udev does,
     closes it soon."""
-    while true():
-        looks -= 1
-        if not looks:
-            return true()
+    for _ in range(looks - 1):
+        if not true():
+            return False
         time.sleep(0.3)
-    return False
+    return true()
 
 
 def retried(work: Callable[[], object]) -> None:
@@ -355,16 +354,13 @@ def backing(number: str) -> Optional[Tuple[str, str, int, int]]:
     file, begin = backing_file(number), number_in(sysfs(number, "loop/offset"))
     if not file:
         return None
-    try:
-        with open(os.path.join(DEV, kernel_name(number)), "rb", buffering=0) as device:
-            # LOOP_GET_STATUS64: struct loop_info64 (linux/loop.h) begins with numbers of 8 bytes.
-            answer = fcntl.ioctl(device, 0x4C05, bytes(232))
-        on, inode, _, begin = struct.unpack_from("=4Q", answer)
-    except OSError:
-        found = stat_of(file)
-        if not found:
-            return None
-        on, inode = found.st_dev, found.st_ino
+    found, path = stat_of(file), os.path.join(DEV, kernel_name(number))
+    on, inode = (found.st_dev, found.st_ino) if found else (0, 0)
+    with contextlib.suppress(OSError), open(path, "rb", buffering=0) as device:
+        # LOOP_GET_STATUS64: struct loop_info64 (linux/loop.h) begins with numbers of 8 bytes.
+        on, inode, _, begin = struct.unpack_from("=4Q", fcntl.ioctl(device, 0x4C05, bytes(232)))
+    if not inode:
+        return None
     return number_text(on), str(inode), begin, begin + number_in(sysfs(number, "size")) * 512
 
 
@@ -567,10 +563,10 @@ class Disk:
         mapped = backing(self.number)
         for place in sorted(glob.glob(SYS + "/block/loop*/loop/backing_file")):
             loop = first_line(place[: -len("loop/backing_file")] + "dev")
-            file, other = backing_file(loop), backing(loop)
-            if file in paths:
-                raise Failed(f"{file} is the backing device of {kernel_name(loop)}")
-            if not mapped or not other or loop == self.number or other[:2] != mapped[:2]:
+            if backing_file(loop) in paths:
+                raise Failed(f"{backing_file(loop)} is the backing device of {kernel_name(loop)}")
+            other = backing(loop) if mapped and loop != self.number else None
+            if not mapped or not other or other[:2] != mapped[:2]:
                 continue
             if other[2] < mapped[3] and mapped[2] < other[3]:
                 raise Failed(f"{self.path} shares its backing file with /dev/{kernel_name(loop)}")
@@ -800,12 +796,11 @@ class Turn:
             return first
 
     def _write(self, runs: bool, until: int = 0) -> None:
-        lines = {
-            "disks": " ".join(sorted(self.disks)), "trial": self.trial, "user": self.user,
-            "pid": os.getpid(), "born": born(os.getpid()), "since": int(time.time()),
-            "state": self.state, "runs": int(runs), "until": until, "ticket": self.ticket,
-        }  # fmt: skip
-        text = "".join(f"{key} {value}\n" for key, value in lines.items())
+        text = (
+            f"disks {' '.join(sorted(self.disks))}\ntrial {self.trial}\nuser {self.user}\n"
+            f"pid {os.getpid()}\nborn {born(os.getpid())}\nsince {int(time.time())}\n"
+            f"state {self.state}\nruns {int(runs)}\nuntil {until}\nticket {self.ticket}\n"
+        )
         data = text.encode("ascii", "replace")
         os.pwrite(self._descriptor, data, 0)
         os.ftruncate(self._descriptor, len(data))
@@ -1054,23 +1049,17 @@ class Unit:
 
     def fault(self, error: Exception) -> None:
         """Something cannot be written, or this program is wrong: the unit ends."""
-        why: object = f"{type(error).__name__}: {error}"
+        why = f"{type(error).__name__}: {error}"
         if isinstance(error, OSError):
-            why = full(self._directory, error)
-        self.broken = self.broken or str(why)
-        self.wake()
+            why = str(full(self._directory, error))
+        self.broken = self.broken or why
 
     def enter(self, stage: str, limit_s: float) -> None:
         """What is done now, and for how long at most."""
         self._stage, self._stage_end = stage, uptime() + limit_s
 
-    def wake(self) -> None:
-        """End a wait of the main thread."""
-        with contextlib.suppress(OSError):  # it is full
-            os.write(self._wake, b"\0")
-
     def wait(self, seconds: float, *more: int) -> List[int]:
-        """Wait, but not longer than until something happens; which of `more` can be read."""
+        """Wait, but not longer than until a signal comes; which of `more` can be read."""
         ready = select.select([self._woken, *more], [], [], seconds)[0]
         if self._woken in ready:
             os.read(self._woken, 65536)
@@ -1096,15 +1085,14 @@ class Unit:
 
     def _beat(self) -> None:
         """Each second a sign of life, with what is done; while fio runs, a sample."""
-        due = time.monotonic()
-        while not self._over.is_set():
+        is_over = False
+        while not is_over:
             stage = self._stage
             if self.began and not self.ended:
                 self._sample()
             signs = {"go": f"? {int(uptime())}", "fio": "#"}
             self.tell(signs.get(stage, f"# {stage}"))
-            due = max(due + 1, time.monotonic())
-            self._over.wait(due - time.monotonic())
+            is_over = self._over.wait(1.0 - uptime() % 1.0)
 
     def _sample(self) -> None:
         """The machine's counters, with the time by the uptime since fio began."""
@@ -1354,7 +1342,7 @@ class Unit:
         return "held.fio"
 
     def _start_fio(self, job: str) -> "subprocess.Popen[bytes]":
-        """Raises Failed where there is none."""
+        """Start fio on a job file. Raises Failed where it cannot be started."""
         options = "--output=pipe.fio --output-format=json+ --status-interval=1 --eta=never"
         try:
             self._fio = subprocess.Popen(
@@ -1428,14 +1416,13 @@ class Unit:
                 kill(process, signal.SIGKILL)
 
     def _thread(self, work: Callable[..., None], *given: object) -> threading.Thread:
-        """A thread that does some work beside, and wakes the main thread when it has ended."""
+        """A thread that does some work beside."""
 
         def worked() -> None:
             try:
                 work(*given)
             except Exception as error:  # noqa: BLE001 - a mistake of ours ends the unit, too
                 self.fault(error)
-            self.wake()
 
         thread = threading.Thread(target=worked, daemon=True)
         thread.start()

@@ -1117,11 +1117,13 @@ class Unit:
             )
         except OSError:
             return 127
-        while process.poll() is None:
-            if self.over():
-                kill(-process.pid, signal.SIGKILL)
-            self.go_on()
-            self.wait(1.0)
+        try:
+            while process.poll() is None:
+                self.go_on()
+                self.wait(1.0)
+        except Failed:
+            kill(-process.pid, signal.SIGKILL)
+            raise
         return process.returncode
 
     def check_directory(self) -> None:
@@ -1167,11 +1169,6 @@ class Unit:
             lines += [f"{key} {value}" for key, value in disk.seen.items() if value]
         if self.disks:
             write("device.txt", lines)
-
-    def release(self) -> None:
-        """Close the disks."""
-        self._held.close()
-        remove("held.fio")
 
     def prepare(self) -> None:
         """All that comes before fio: its turn, its disks, its caches. Raises Failed."""
@@ -1250,11 +1247,11 @@ class Unit:
                 lines, self.limit = [f"limit {self.limits['canary']} s"], ""
         write(name, lines)
 
-    def permitted(self, limit_s: float) -> bool:
+    def permitted(self) -> bool:
         """Wait until whoever follows lets fio start; False: nobody did. Raises Failed where the
         stage is to end."""
         self.enter("go", FOREVER_S)
-        end = uptime() + limit_s
+        end = uptime() + self.limits["go"]
         self.tell(f"? {int(uptime())}")
         with open(os.open(".go", os.O_RDWR | os.O_NONBLOCK), "rb", buffering=0) as grants:
             while uptime() < end:
@@ -1266,17 +1263,6 @@ class Unit:
                     self.go_on()
                     return True
         return False
-
-    def may_start(self) -> bool:
-        """Whether fio may start; nobody waits for the turn of a unit that nobody follows."""
-        self.prepare()
-        while not self.permitted(self.limits["turn"]):
-            self.turn.drop()
-            self.release()
-            if not self.permitted(self.limits["go"]):
-                return False
-            self.prepare()
-        return True
 
     # fio
 
@@ -1360,12 +1346,10 @@ class Unit:
     def _run_fio(self, job: str) -> None:
         """Start fio, keep what it prints, and wait for its end, which a stop or the limit brings
         about: its documents until all that write them have ended, its two streams for two seconds
-        more at most."""
+        more at most. Raises Failed where it may not start."""
         document = os.open("pipe.fio", os.O_RDONLY | os.O_NONBLOCK)
         ours = os.open("pipe.fio", os.O_WRONLY)  # until fio has opened it, too
-        if self.asked():
-            self.fio_exit = 130
-            return
+        self.go_on()
         fio = self._start_fio(job)
         streams = ((fio.stdout, "stdout.txt"), (fio.stderr, "stderr.txt"))
         reads = {document: "", **{pipe.fileno(): name for pipe, name in streams if pipe}}
@@ -1451,7 +1435,8 @@ class Unit:
         reason, is_watched = "", True
         try:
             write(".oom", [str(oom_kills())])
-            is_watched = self.may_start()
+            self.prepare()
+            is_watched = self.permitted()
             if is_watched:
                 reason = self.measure()
         except Exception as error:  # noqa: BLE001 - a mistake of ours: fio does not outlive it
@@ -1465,6 +1450,7 @@ class Unit:
         if is_watched:
             self.finish(reason, beats)
             return
+        self.turn.drop()
         self._over.set()  # the next one who comes starts the unit anew
         beats.join(5.0)
         os.truncate("live.tsv", 0)
@@ -1481,7 +1467,8 @@ class Unit:
         try:
             write("lock.txt", [*self.turn.report(), *sorted(self.beside)])
             self.turn.leave()
-            self.release()
+            self._held.close()
+            remove("held.fio")
             write("end.txt", [
                 f"boot_id {boot_id()}", f"oom_kills {oom_kills() - number_in('.oom')}",
                 f"seconds {seconds:.2f}", f"clock_moved_s {self.moved:.3f}", *facts,

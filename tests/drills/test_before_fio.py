@@ -122,7 +122,7 @@ def test_a_claim_that_names_no_trial_is_reported(unit, their_claim):
 
 def test_a_unit_without_a_follower_does_not_block_the_disk(unit, monkeypatch):
     """No process follows a unit that waits for its permission; another run measures the disk."""
-    monkeypatch.setattr(units, "TURN_LIMIT_S", 2)
+    monkeypatch.setattr(units, "GO_LIMIT_S", 2)
     started(HERE, unit)
     until(lambda: "? " in live(unit))
     target = target_in(Path(unit.state_dir).parent)
@@ -141,7 +141,6 @@ def test_a_unit_without_a_follower_does_not_block_the_disk(unit, monkeypatch):
 
 def test_a_unit_without_a_follower_ends_and_can_be_started_again(unit, monkeypatch):
     """No process follows a unit for longer than it waits, as after its command was killed."""
-    monkeypatch.setattr(units, "TURN_LIMIT_S", 1)
     monkeypatch.setattr(units, "GO_LIMIT_S", 1)
     started(HERE, unit)
     until(lambda: "? " in live(unit))

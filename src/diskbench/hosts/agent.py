@@ -171,11 +171,10 @@ def no_room(directory: str) -> str:
     """Why no file of 64 KiB can be written in a directory, and what is free; empty: one can."""
     new = f"{directory}/new.room.{os.getpid()}"
     try:
-        with open(new, "wb") as file:
-            file.write(bytes(65536))
+        put(new, bytes(65536))
         return ""
-    except OSError as error:
-        return str(full(directory, error))
+    except Failed as failed:
+        return str(failed)
     finally:
         remove(new)
 
@@ -328,12 +327,21 @@ def is_busy(path: str) -> bool:
 def stays(true: Callable[[], object], looks: int = 4) -> object:
     """The last answer of `true`, asked until it is false: what only inspects a disk, as udev does,
     closes it soon."""
-    while true():
-        looks -= 1
-        if not looks:
-            return true()
+    for _ in range(looks - 1):
+        if not true():
+            return False
         time.sleep(0.3)
-    return False
+    return true()
+
+
+def retried(work: Callable[[], object]) -> None:
+    """Do some work, again where it raises Failed: what only inspects a disk closes it soon."""
+    for _ in range(3):
+        with contextlib.suppress(Failed):
+            work()
+            return
+        time.sleep(0.3)
+    work()
 
 
 def backing_file(number: str) -> str:
@@ -347,16 +355,13 @@ def backing(number: str) -> Optional[Tuple[str, str, int, int]]:
     file, begin = backing_file(number), number_in(sysfs(number, "loop/offset"))
     if not file:
         return None
-    try:
-        with open(os.path.join(DEV, kernel_name(number)), "rb", buffering=0) as device:
-            # LOOP_GET_STATUS64: struct loop_info64 (linux/loop.h) begins with numbers of 8 bytes.
-            answer = fcntl.ioctl(device, 0x4C05, bytes(232))
-        on, inode, _, begin = struct.unpack_from("=4Q", answer)
-    except OSError:
-        found = stat_of(file)
-        if not found:
-            return None
-        on, inode = found.st_dev, found.st_ino
+    found, path = stat_of(file), os.path.join(DEV, kernel_name(number))
+    on, inode = (found.st_dev, found.st_ino) if found else (0, 0)
+    with contextlib.suppress(OSError), open(path, "rb", buffering=0) as device:
+        # LOOP_GET_STATUS64: struct loop_info64 (linux/loop.h) begins with numbers of 8 bytes.
+        on, inode, _, begin = struct.unpack_from("=4Q", fcntl.ioctl(device, 0x4C05, bytes(232)))
+    if not inode:
+        return None
     return number_text(on), str(inode), begin, begin + number_in(sysfs(number, "size")) * 512
 
 
@@ -414,15 +419,6 @@ def described(number: str, files: Dict[str, str]) -> Lines:
 # --- Which physical disks lie under a path: what is claimed for it
 
 
-def disks_under(path: str) -> Set[str]:
-    """The physical disks below a device, or below a file or directory, by their numbers; the source
-    of a share. Empty where it cannot be told."""
-    number, found = number_of(path), stat_of(path)
-    if number:
-        return physical(number)
-    return disks_of_file(path, found.st_dev) if found else set()
-
-
 def physical(number: str) -> Set[str]:
     """The physical disks below a device: through partitions, device mapper, MD and loop devices."""
     lower, file = slaves(number), backing_file(number)
@@ -431,21 +427,25 @@ def physical(number: str) -> Set[str]:
     return (disks_under(file) if file else set()) or {number}
 
 
-def disks_of_file(path: str, device: int) -> Set[str]:
-    """The disks of a file on the device that stat(2) names for it."""
-    number = number_text(device)
-    if os.path.exists(sysfs(number)):
+def disks_under(path: str) -> Set[str]:
+    """The physical disks below a device, or below a file or directory, by their numbers; the source
+    of a share. Empty where it cannot be told."""
+    found = stat_of(path)
+    if found is None:
+        return set()
+    is_device = stat.S_ISBLK(found.st_mode)
+    number = number_text(found.st_rdev if is_device else found.st_dev)
+    if is_device or os.path.exists(sysfs(number)):
         return physical(number)
     on = mount_of(path)  # btrfs, ZFS, overlay, NFS ...: by what is mounted there
     if on is None:
         return {number}
     source = number_of(on.source) if on.source.startswith("/dev/") else ""
-    if source and on.kind == "btrfs":
-        for member in glob.glob(SYS + "/fs/btrfs/*/devices/*/dev"):
-            if first_line(member) == source:
-                every = glob.glob(os.path.dirname(os.path.dirname(member)) + "/*/dev")
-                return set().union(*(physical(first_line(one)) for one in every))
     if source:
+        for devices in glob.glob(SYS + "/fs/btrfs/*/devices") if on.kind == "btrfs" else ():
+            members = [first_line(one) for one in glob.glob(devices + "/*/dev")]
+            if source in members:
+                return set().union(*map(physical, members))
         return physical(source)
     if ":" in on.source or on.source.startswith("//"):
         return {on.source.rstrip("/")}
@@ -481,21 +481,23 @@ class Disk:
 
     def hold(self, exclusively: bool = False) -> None:
         """Open it: while it is open the kernel gives its number to no other disk, and with O_EXCL
-        it refuses mount, mkfs, swapon, mdadm and losetup, which use that themselves. Raises
-        Failed."""
-        looks, flags = 4, os.O_RDONLY | (os.O_EXCL if exclusively else 0)
-        while self.descriptor < 0:
-            try:
-                self.descriptor = os.open(self.path, flags)
-            except OSError as error:
-                looks -= 1
-                if error.errno != errno.EBUSY:
-                    raise Failed(f"{self.path} cannot be opened: {error.strerror}") from error
-                if not looks:
-                    raise Failed(self.path + " is in exclusive use") from error
-                time.sleep(0.3)  # what only inspects it closes it soon
-        self.is_exclusive = exclusively
+        it refuses mount, mkfs, swapon, mdadm and losetup, which use that themselves. Raises Failed,
+        also where it is another disk by now."""
+        self.check_identity()
+        retried(lambda: self._open(exclusively))
+        self.check_identity()
         self.seen = self._identifying()
+
+    def _open(self, exclusively: bool) -> None:
+        if self.descriptor >= 0:
+            return
+        try:
+            self.descriptor = os.open(self.path, os.O_RDONLY | (os.O_EXCL if exclusively else 0))
+        except OSError as error:
+            is_busy = error.errno == errno.EBUSY
+            why = "is in exclusive use" if is_busy else f"cannot be opened: {error.strerror}"
+            raise Failed(f"{self.path} {why}") from error
+        self.is_exclusive = exclusively
 
     def release(self) -> None:
         """Close it."""
@@ -562,10 +564,10 @@ class Disk:
         mapped = backing(self.number)
         for place in sorted(glob.glob(SYS + "/block/loop*/loop/backing_file")):
             loop = first_line(place[: -len("loop/backing_file")] + "dev")
-            file, other = backing_file(loop), backing(loop)
-            if file in paths:
-                raise Failed(f"{file} is the backing device of {kernel_name(loop)}")
-            if not mapped or not other or loop == self.number or other[:2] != mapped[:2]:
+            if backing_file(loop) in paths:
+                raise Failed(f"{backing_file(loop)} is the backing device of {kernel_name(loop)}")
+            other = backing(loop) if mapped and loop != self.number else None
+            if not mapped or not other or other[:2] != mapped[:2]:
                 continue
             if other[2] < mapped[3] and mapped[2] < other[3]:
                 raise Failed(f"{self.path} shares its backing file with /dev/{kernel_name(loop)}")
@@ -624,7 +626,10 @@ MOST_AHEAD = 10**6
 """By how much a ticket may be above the uptime (s): each of a crowd takes one more. Who writes a
 larger one would have all others wait behind it."""
 CLAIM_BYTES, QUEUE = 16384, "/diskbench.queue"
-_CLAIM = re.compile(r"(ticket|pid|since|until|runs|trial|user|disks|state) ([A-Za-z0-9:._/@ ?-]+)")
+_CLAIM = re.compile("^([a-z]+) ([A-Za-z0-9:._/@ ?-]+)$", re.MULTILINE)
+_OTHERS = "cannot be made, or belongs to somebody else"
+SHARED = ("/run/lock", "/dev/shm", "/tmp")
+"""Where all users may write; which of them, the host says."""
 
 
 class Busy(Failed):
@@ -639,27 +644,34 @@ class Claim:
 
     def __init__(self, path: str, text: str, owner: int) -> None:
         self.path, self.owner, now = path, owner, uptime()
-        found = filter(None, map(_CLAIM.fullmatch, text.split("\n")))
-        values = {one.group(1): one.group(2) for one in found}
-        figures = {key: one for key, one in values.items() if re.fullmatch("[0-9]{1,14}", one)}
-        self.trial, self.user = values.get("trial", ""), values.get("user", "")
-        self.pid, self.state = values.get("pid", ""), values.get("state", "")
-        self.disks = set(values.get("disks", "").split())
-        self.runs, self.since = figures.get("runs") == "1", figures.get("since", "")
-        ticket, until = int(figures.get("ticket", 10**14)), int(figures.get("until", 0))
-        self.ticket = ticket if ticket <= now + MOST_AHEAD else None
+        words = dict(_CLAIM.findall(text))
+        numbers = {key: int(one) for key, one in words.items() if re.fullmatch("[0-9]{1,14}", one)}
+        self.trial, self.user = words.get("trial", ""), words.get("user", "")
+        self.pid, self.state = words.get("pid", ""), words.get("state", "")
+        self.disks = set(words.get("disks", "").split())
+        self.runs, self.since = numbers.get("runs") == 1, numbers.get("since", 0)
+        ticket, until = numbers.get("ticket", 10**14), numbers.get("until", 0)
+        self.ticket = ticket if self.trial and ticket <= now + MOST_AHEAD else None
+        self.order = (float("inf") if self.ticket is None else self.ticket, path)
         self.until = until if until <= now + DEAD_S else 0
 
     @property
     def sentence(self) -> str:
         """Who measures."""
-        if self.ticket is None or not self.trial:
+        if self.ticket is None:
             user = name_of(self.owner, str(self.owner))
             return f"a claim in {os.path.dirname(self.path)} that names no trial (user {user})"
-        since = self.since
-        if re.fullmatch("[1-9][0-9]{0,10}", since):
-            since = time.strftime("%Y-%m-%d %H:%M:%S UTC", time.gmtime(int(since)))
+        since = str(self.since)
+        if 0 < self.since < 10**11:
+            since = time.strftime("%Y-%m-%d %H:%M:%S UTC", time.gmtime(self.since))
         return f"trial {self.trial} (user {self.user}, process {self.pid} there, since {since})"
+
+
+def shared_place() -> str:
+    """The first directory that every user may write to, and in which nobody removes what is
+    another's; empty where there is none."""
+    there = filter(os.path.isdir, SHARED)
+    return next((one for one in there if stat.S_IMODE(os.stat(one).st_mode) == 0o1777), "")
 
 
 def open_plain(path: str, flags: int = os.O_RDONLY) -> int:
@@ -671,10 +683,22 @@ def open_plain(path: str, flags: int = os.O_RDONLY) -> int:
     return descriptor
 
 
-_OTHERS = "cannot be made, or belongs to somebody else"
+def got_flock(descriptor: int, kind: int) -> bool:
+    """Whether a file could be locked at once, so that no other process holds a lock against it."""
+    try:
+        fcntl.flock(descriptor, kind | fcntl.LOCK_NB)
+    except OSError:
+        return False
+    return True
 
 
-def locked(path: str, flags: int, ending: Callable[[], Any]) -> int:
+def is_at(path: str, descriptor: int) -> bool:
+    """Whether an open file is still the one of that path."""
+    there = stat_of(path, follow=False)
+    return there is not None and os.path.samestat(there, os.fstat(descriptor))
+
+
+def locked(path: str, ending: Callable[[], Any], flags: int = os.O_RDONLY) -> int:
     """A descriptor of a file of everybody's directory, made where it is not there, with a flock of
     this process alone. Raises OSError, also where somebody else holds it for LOCK_S."""
     end = time.monotonic() + LOCK_S
@@ -683,32 +707,17 @@ def locked(path: str, flags: int, ending: Callable[[], Any]) -> int:
             descriptor = open_plain(path, flags)
         except FileNotFoundError:
             # Without O_CREAT above: the kernel refuses it for a file of others (protected_regular).
-            with contextlib.suppress(FileExistsError):
-                made = os.open(path, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o644)
-                os.fchmod(made, 0o644)
-                os.close(made)
+            with contextlib.suppress(FileExistsError), open(path, "x") as made:
+                os.fchmod(made.fileno(), 0o644)
             continue
         except OSError as error:
             raise OSError(error.errno, _OTHERS, path) from error
-        with contextlib.suppress(OSError):  # held by another process, or removed meanwhile
-            fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
-            if os.path.samestat(os.fstat(descriptor), os.stat(path)):
-                return descriptor
+        if got_flock(descriptor, fcntl.LOCK_EX) and is_at(path, descriptor):
+            return descriptor
         os.close(descriptor)
         if time.monotonic() > end or ending():
             raise OSError(errno.ETIMEDOUT, "is locked by another process", path)
         time.sleep(0.02)
-
-
-SHARED = ("/run/lock", "/dev/shm", "/tmp")
-"""Where all users may write; which of them, the host says."""
-
-
-def shared_place() -> str:
-    """The first directory that every user may write to, and in which nobody removes what is
-    another's; empty where there is none."""
-    there = filter(os.path.isdir, SHARED)
-    return next((one for one in there if stat.S_IMODE(os.stat(one).st_mode) == 0o1777), "")
 
 
 class Turn:
@@ -740,67 +749,59 @@ class Turn:
             self.why = unknown if self.place else "no directory is shared by all users"
             return
         what = f"the disk under {where} ({' '.join(sorted(self.disks))})"
+        limit_s = float({"fail": "0", "wait": "inf", "share": "inf"}.get(if_busy, if_busy))
         begun, told = uptime(), ""
         try:
-            self._enter()
+            self._claim()
             while True:
-                first = self._begun(if_busy == "share")
+                first = self._first(shares=if_busy == "share")
                 if first is None:
                     return
                 self.waited, self.behind = uptime() - begun, first.sentence
-                busy = f"busy: {what} is being measured by {self.behind}"
-                if if_busy not in ("wait", "fail") and self.waited >= float(if_busy):
-                    raise Busy(f"{busy}, even after {self.waited:.0f} s")
-                if if_busy == "fail":
-                    raise Busy(busy)
+                if self.waited >= limit_s:
+                    self.drop()
+                    even = f", even after {self.waited:.0f} s" if limit_s else ""
+                    raise Busy(f"busy: {what} is being measured by {self.behind}{even}")
                 if self.ending():
                     break
                 if told != first.path:
                     tell(f"~ waits for {what}, which is being measured by {self.behind}")
                 told = first.path
-                tell("~")
                 wait(1.0)
         except OSError as error:
             self.why = f"{error.filename or self.path} {error.strerror}"
-        except Busy:
-            self.drop()
-            raise
         self.drop()
 
-    def _enter(self) -> None:
-        """Make the claim, locked, with a ticket behind those of all others that are there; that of
-        an earlier step while it is kept. Raises OSError."""
-        self._descriptor = locked(self.path, os.O_RDWR, self.ending)
+    def _claim(self) -> None:
+        """Open the claim, and lock it for as long as this process lives. Raises OSError."""
+        self.ticket, self._descriptor = 0, locked(self.path, self.ending, os.O_RDWR)
         if os.fstat(self._descriptor).st_uid != os.getuid():
             raise OSError(errno.EPERM, _OTHERS, self.path)
         self.method = "flock"
-        with open(locked(self.place + QUEUE, os.O_RDONLY, self.ending)):
-            kept = Claim(self.path, os.pread(self._descriptor, CLAIM_BYTES, 0).decode("latin-1"), 0)
-            self.ticket = kept.ticket or 0
-            if kept.ticket is None or kept.until <= uptime():
-                before = [one.ticket or 0 for one in self.living()]
-                self.ticket = max([int(uptime())] + [ticket + 1 for ticket in before])
-            self._write(runs=False)
 
-    def _begun(self, shares: bool) -> Optional[Claim]:
+    def _first(self, shares: bool) -> Optional[Claim]:
         """The claim whose turn it is; None where it is ours, which then says so. Raises OSError."""
-        with open(locked(self.place + QUEUE, os.O_RDONLY, self.ending)):
+        with open(locked(self.place + QUEUE, self.ending)):
+            others = list(self.living())
+            is_new = not self.ticket
+            if is_new:  # that of an earlier step while it is kept, else one behind all others
+                kept = Claim(self.path, read(self.path, CLAIM_BYTES), 0)
+                tickets = [one.ticket + 1 for one in others if one.ticket is not None]
+                behind = max([int(uptime()), *tickets])
+                self.ticket = kept.ticket if kept.ticket and kept.until > uptime() else behind
             own = (self.ticket, self.path)
-            before = [
-                one for one in self.living() if one.ticket is None or (one.ticket, one.path) < own
-            ]
-            if before and not shares:
-                return min(before, key=lambda one: (one.ticket is None, one.ticket, one.path))
-            self._write(runs=True)
-            return None
+            before = [one for one in others if one.ticket is None or one.order < own]
+            first = None if shares else min(before, key=lambda one: one.order, default=None)
+            if is_new or first is None:
+                self._write(runs=first is None)
+            return first
 
     def _write(self, runs: bool, until: int = 0) -> None:
-        lines = {
-            "disks": " ".join(sorted(self.disks)), "trial": self.trial, "user": self.user,
-            "pid": os.getpid(), "born": born(os.getpid()), "since": int(time.time()),
-            "state": self.state, "runs": int(runs), "until": until, "ticket": self.ticket,
-        }  # fmt: skip
-        text = "".join(f"{key} {value}\n" for key, value in lines.items())
+        text = (
+            f"disks {' '.join(sorted(self.disks))}\ntrial {self.trial}\nuser {self.user}\n"
+            f"pid {os.getpid()}\nborn {born(os.getpid())}\nsince {int(time.time())}\n"
+            f"state {self.state}\nruns {int(runs)}\nuntil {until}\nticket {self.ticket}\n"
+        )
         data = text.encode("ascii", "replace")
         os.pwrite(self._descriptor, data, 0)
         os.ftruncate(self._descriptor, len(data))
@@ -809,32 +810,19 @@ class Turn:
         """The living claims of others on our disks. Who has a claim removes those of this user that
         died long ago: each one that is left costs every later look."""
         for path in sorted(set(glob.glob(self.place + "/diskbench-*.claim")) - {self.path}):
-            try:
-                descriptor = open_plain(path)
-            except OSError:
-                continue
-            try:
-                owner = os.fstat(descriptor).st_uid
-                claim = Claim(path, os.read(descriptor, CLAIM_BYTES).decode("latin-1"), owner)
+            with contextlib.suppress(OSError), open(open_plain(path), "rb") as file:
+                number, owner = file.fileno(), os.fstat(file.fileno()).st_uid
+                claim = Claim(path, file.read(CLAIM_BYTES).decode("latin-1"), owner)
                 if claim.disks and not claim.disks & self.disks:
                     continue
-                try:
-                    fcntl.flock(descriptor, fcntl.LOCK_SH | fcntl.LOCK_NB)
-                except OSError:
-                    yield claim  # its unit lives
-                    continue
-                if claim.until > uptime() - 2 and os.path.isdir(claim.state):
+                is_held = not got_flock(number, fcntl.LOCK_SH)
+                if is_held or (claim.until > uptime() - 2 and os.path.isdir(claim.state)):
                     yield claim
                     continue
-                is_ours = owner == os.getuid() and claim.trial and claim.ticket is not None
-                if is_ours and self._descriptor >= 0 and uptime() - claim.until > DEAD_S:
-                    fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
-                    if os.path.samestat(os.fstat(descriptor), os.lstat(path)):
-                        os.unlink(path)
-            except OSError:
-                continue
-            finally:
-                os.close(descriptor)
+                is_ours = owner == os.getuid() and claim.ticket is not None
+                is_left = self._descriptor >= 0 and uptime() - claim.until > DEAD_S
+                if is_ours and is_left and got_flock(number, fcntl.LOCK_EX) and is_at(path, number):
+                    os.unlink(path)
 
     def leave(self) -> None:
         """Free the disk for the next step of this trial for KEPT_S, then for others."""
@@ -876,29 +864,20 @@ def is_of_trial(process: int, state: str) -> bool:
 
 def fios_on(disks: Set[str], state: str) -> Iterator[int]:
     """Processes named fio, of other trials or none, with a file or device on these disks open."""
-    lies_on: Dict[Tuple[bool, int], bool] = {}
-
-    def is_on(descriptor: str) -> bool:
-        found = stat_of(descriptor)
-        kind = stat.S_IFMT(found.st_mode) if found else 0
-        is_disk, is_standard = kind == stat.S_IFBLK, descriptor.endswith(("/0", "/1", "/2"))
-        if not found or (not is_disk and (is_standard or kind != stat.S_IFREG)):
-            return False
-        on = found.st_rdev if is_disk else found.st_dev
-        if (is_disk, on) not in lies_on:
-            under = physical(number_text(on)) if is_disk else disks_of_file(descriptor, on)
-            lies_on[is_disk, on] = bool(claimable(under) & disks)
-        return lies_on[is_disk, on]
-
     for process in processes():
-        is_other = first_line(f"{PROC}/{process}/comm") == "fio" and not is_of_trial(process, state)
-        if is_other and any(map(is_on, glob.glob(f"{PROC}/{process}/fd/*"))):
+        if first_line(f"{PROC}/{process}/comm") != "fio" or is_of_trial(process, state):
+            continue
+        opened: Dict[Tuple[int, int], str] = {}  # one file of each device and filesystem
+        for path in glob.glob(f"{PROC}/{process}/fd/*"):
+            found, is_standard = stat_of(path), path.endswith(("/0", "/1", "/2"))
+            kind = stat.S_IFMT(found.st_mode) if found else 0
+            if found and (kind == stat.S_IFBLK or (kind == stat.S_IFREG and not is_standard)):
+                opened[found.st_rdev, found.st_dev] = path
+        if any(claimable(disks_under(path)) & disks for path in opened.values()):
             yield process
 
 
 # --- What fio and the kernel say while fio runs
-
-_BRACE = re.compile(rb"^[{}]\n", re.MULTILINE)
 
 
 class Interim:
@@ -911,28 +890,24 @@ class Interim:
 
     def __init__(self) -> None:
         self.newest = self._outside = self._pending = b""
-        self._inside, self._searched = False, 0
 
     def feed(self, data: bytes) -> Lines:
         """Take more output; gives the lines of the documents that it completed."""
-        text, at = self._pending + data, 0
-        last = text.rfind(b"\n") + 1
-        for brace in _BRACE.finditer(text, self._searched):
-            if brace.group() == b"{\n":
-                self._keep(text[at : brace.start()])
-                at, self._inside = brace.start(), True
-            elif self._inside:
-                whole, at, self._inside = text[at : brace.end()], brace.end(), False
-                document = own_document(whole)
-                if document is None:
-                    self._keep(whole)
-                else:
-                    self.newest = whole
-                    yield figures(document)
-        if not self._inside:
-            self._keep(text[at:last])
-            at = last
-        self._pending, self._searched = text[at:], last - at
+        *ended, rest = (self._pending + data).split(b"\n}\n")
+        for text in ended:
+            before, begin, inside = (b"\n" + text).rpartition(b"\n{\n")
+            whole = b"{\n" + inside + b"\n}\n"
+            document = own_document(whole) if begin else None
+            if document is None:
+                self._keep(text + b"\n}\n")
+            else:
+                self._keep((before + b"\n")[1:])
+                self.newest = whole
+                yield figures(document)
+        begins = (b"\n" + rest).find(b"\n{\n")
+        at = begins if begins >= 0 else rest.rfind(b"\n") + 1
+        self._keep(rest[:at])
+        self._pending = rest[at:]
 
     def text(self) -> bytes:
         """What is kept: the text outside of documents, then the newest document."""
@@ -1021,30 +996,29 @@ def dropping(path: str) -> List[str]:
 class Unit:
     """A step on this host, in the directory in which this process works.
 
-    The main thread goes through the stages; a second one gives a sign of life each second and,
-    while fio runs, reads the machine's counters; a third one reads fio. A stop, a signal, a limit
-    that has passed and a disk that takes no more writing end any stage.
+    The main thread goes through the stages and reads fio; a second one gives a sign of life each
+    second and, while fio runs, reads the machine's counters. A stop, a signal, a limit that has
+    passed and a disk that takes no more writing end any stage.
     """
 
     def __init__(self, spec: Request, alive: int) -> None:
         self.spec, self.limits, self._alive = spec, spec["limits"], alive
+        self._directory = os.getcwd()
         self.state, self.work, self.mount = spec["state"], spec["work"], spec["mount"]
         self.disks = [Disk(one) for one in spec["disks"]]
-        self.turn = Turn(spec["trial"], self.state, spec["user"], self.ending)
+        self.turn = Turn(spec["trial"], self.state, spec["user"], self.over)
         self.limit = ""  # the stage that took too long
         self.broken = ""  # why it cannot go on by itself: mostly that it cannot write
         self.signal = 0
         self.beside: Set[str] = set()
-        self.started = self.began = self.ended = self.lasted = self.moved = 0.0
+        self.started = self.began = self.ended = self.moved = 0.0
         self.fio_exit = 126
-        self.boot, self.oom_before = boot_id(), oom_kills()
         self._stage, self._stage_end = "check", uptime() + 600
-        self._over, self._writing = threading.Event(), threading.Lock()
-        self._samples = self._anchor = -1
+        self._over, self._writing = threading.Event(), threading.RLock()
+        self._held = contextlib.ExitStack()
         self._fio: "Optional[subprocess.Popen[bytes]]" = None
-        self._interim: Optional[Interim] = None  # from the start of fio until it is in fio.json
+        self._interim = Interim()
         self._is_closed = False  # nothing is written any more: the files are summed
-        self._live = os.open("live.tsv", os.O_APPEND | os.O_CREAT | os.O_WRONLY, 0o600)
         self._woken, self._wake = os.pipe()  # a signal writes to it, too: a lock could be held then
         os.set_blocking(self._woken, False)
         os.set_blocking(self._wake, False)
@@ -1055,15 +1029,19 @@ class Unit:
         """Whether it is to end, by a stop or a signal."""
         return bool(self.signal) or os.path.exists("stop")
 
-    def ending(self) -> bool:
-        """Whether the stage is to end: it is asked to, cannot go on, or takes too long."""
-        return self.asked() or bool(self.broken) or uptime() >= self._stage_end
-
     def over(self) -> bool:
-        """Whether the stage is to end; the name of one that took too long is kept."""
-        if uptime() >= self._stage_end and not self.asked() and not self.broken:
+        """Whether the stage is to end: it is asked to, cannot go on, or takes too long; then its
+        name is kept."""
+        if self.asked() or self.broken:
+            return True
+        if uptime() >= self._stage_end:
             self.limit = self.limit or self._stage
-        return self.ending()
+        return uptime() >= self._stage_end
+
+    def go_on(self) -> None:
+        """Raise Failed where the stage is to end."""
+        if self.over():
+            raise Busy(f"took too long: {self.limit}") if self.limit else Failed("stopped")
 
     def caught(self, number: int, _frame: object) -> None:
         """A signal of somebody else, whose number is kept; a stop has left its word before."""
@@ -1072,30 +1050,17 @@ class Unit:
 
     def fault(self, error: Exception) -> None:
         """Something cannot be written, or this program is wrong: the unit ends."""
-        why: object = f"{type(error).__name__}: {error}"
+        why = f"{type(error).__name__}: {error}"
         if isinstance(error, OSError):
-            why = full(os.getcwd(), error)
-        self.broken = self.broken or str(why)
-        self.wake()
-
-    def keep(self, name: str, *lines: str) -> None:
-        """Write a file of lines; where it cannot be written the unit ends."""
-        try:
-            write(name, lines)
-        except OSError as error:
-            self.fault(error)
+            why = str(full(self._directory, error))
+        self.broken = self.broken or why
 
     def enter(self, stage: str, limit_s: float) -> None:
         """What is done now, and for how long at most."""
         self._stage, self._stage_end = stage, uptime() + limit_s
 
-    def wake(self) -> None:
-        """End a wait of the main thread."""
-        with contextlib.suppress(OSError):  # it is full
-            os.write(self._wake, b"\0")
-
     def wait(self, seconds: float, *more: int) -> List[int]:
-        """Wait, but not longer than until something happens; which of `more` can be read."""
+        """Wait, but not longer than until a signal comes; which of `more` can be read."""
         ready = select.select([self._woken, *more], [], [], seconds)[0]
         if self._woken in ready:
             os.read(self._woken, 65536)
@@ -1103,66 +1068,63 @@ class Unit:
 
     # What is followed
 
-    def tell(self, line: str) -> None:
-        """A line for whoever follows."""
+    def append(self, name: str, data: bytes) -> None:
+        """Add to a file until the files are summed; where it cannot be written the unit ends."""
         with self._writing:
             try:
                 if not self._is_closed:
-                    os.write(self._live, os.fsencode(line) + b"\n")
+                    with open(name, "ab") as file:
+                        file.write(data)
             except OSError as error:
                 self.fault(error)
+
+    def tell(self, line: str) -> None:
+        """A line for whoever follows."""
+        self.append("live.tsv", os.fsencode(line) + b"\n")
         with contextlib.suppress(OSError):  # full: nobody follows
             os.write(self._alive, b"\0")
 
     def _beat(self) -> None:
         """Each second a sign of life, with what is done; while fio runs, a sample."""
-        due = time.monotonic()
-        while not self._over.is_set():
+        is_over = False
+        while not is_over:
             stage = self._stage
-            if self._samples >= 0:
-                self._sample(uptime())
+            if self.began and not self.ended:
+                self._sample()
             signs = {"go": f"? {int(uptime())}", "fio": "#"}
             self.tell(signs.get(stage, f"# {stage}"))
-            if self.ending():
-                self.wake()
-            due = max(due + 1, time.monotonic())
-            self._over.wait(due - time.monotonic())
+            is_over = self._over.wait(1.0 - uptime() % 1.0)
 
-    def _sample(self, now: float, last: bool = False) -> None:
+    def _sample(self) -> None:
         """The machine's counters, with the time by the uptime since fio began."""
-        lines = [f"@ {self.started + now - self.began:.9f}"]
-        lines += [one for one in lines_of(read(PROC + "/stat")) if one.startswith(("cpu", "ctxt"))]
-        lines.append(first_line(PROC + "/loadavg"))
-        disks = lines_of(read(PROC + "/diskstats"))
-        lines += [one for one in disks if ":".join(one.split(None, 2)[:2]) in self.spec["sampled"]]
         with self._writing:
-            try:
-                if self._samples >= 0:
-                    os.write(self._samples, ("\n".join(lines) + "\n").encode())
-            except OSError as error:
-                self.fault(error)
-            if last:
-                os.close(self._samples)
-                self._samples = -1
+            lines = [f"@ {self.started + uptime() - self.began:.9f}"]
+            counts = lines_of(read(PROC + "/stat"))
+            lines += [one for one in counts if one.startswith(("cpu", "ctxt"))]
+            lines.append(first_line(PROC + "/loadavg"))
+            sampled, disks = self.spec["sampled"], lines_of(read(PROC + "/diskstats"))
+            lines += [one for one in disks if ":".join(one.split(None, 2)[:2]) in sampled]
+            self.append("samples.txt", ("\n".join(lines) + "\n").encode())
 
     # Stages before fio
 
-    def child(self, *words: str, stdin: Optional[IO[bytes]] = None) -> Optional[int]:
-        """The exit status of a command of a stage; None where it was not begun or not ended. One
-        that hangs in the kernel takes no signal, and is left behind."""
-        if self.over():
-            return None
+    def child(self, *words: str, stdin: Optional[IO[bytes]] = None) -> int:
+        """The exit status of a command of a stage. Raises Failed where the stage is to end; a
+        command that hangs in the kernel takes no signal then, and is left behind."""
+        self.go_on()
         try:
             process = subprocess.Popen(
                 words, stdin=stdin or NULL, stdout=NULL, stderr=NULL, start_new_session=True
             )
         except OSError:
             return 127
-        while process.poll() is None:
-            if self.over():
-                kill(-process.pid, signal.SIGKILL)
-                return None
-            self.wait(1.0)
+        try:
+            while process.poll() is None:
+                self.go_on()
+                self.wait(1.0)
+        except Failed:
+            kill(-process.pid, signal.SIGKILL)
+            raise
         return process.returncode
 
     def check_directory(self) -> None:
@@ -1191,49 +1153,33 @@ class Unit:
 
     def hold(self) -> None:
         """Open the disks, from before their first check until fio has ended. Raises Failed."""
-        busy = None
         try:
-            if all(number_of(disk.path) for disk in self.disks):
-                for disk in self.disks:
-                    disk.hold(exclusively=not self.mount)
-                if self.mount and os.path.isdir(self.work):  # so that it is not unmounted
-                    self._anchor = os.open(self.work, os.O_RDONLY)
-        except Failed as failed:
-            busy = failed
-        self.check()  # who is mounted says more than who is busy
-        if busy is not None:
-            raise busy
+            for disk in self.disks:
+                self._held.callback(disk.release)
+                disk.hold(exclusively=not self.mount)
+            if self.mount and os.path.isdir(self.work):  # so that it is not unmounted
+                self._held.callback(os.close, os.open(self.work, os.O_RDONLY))
+        except Failed:
+            self.check()  # who is mounted says more than who is busy
+            raise
+        self.check()
         how = "with its filesystem" if self.mount else "exclusively (O_EXCL), by python3"
         lines = [f"held open {how}"]
         for disk in self.disks:
-            if disk.descriptor < 0:
-                raise Failed(disk.path + " was missing when it was to be opened")
             lines += [f"device {disk.path}"] if len(self.disks) > 1 else []
             lines += [f"{key} {value}" for key, value in disk.seen.items() if value]
         if self.disks:
             write("device.txt", lines)
-
-    def release(self) -> None:
-        """Close the disks."""
-        for disk in self.disks:
-            disk.release()
-        if self._anchor >= 0:
-            os.close(self._anchor)
-        self._anchor = -1
-        remove("held.fio")
 
     def prepare(self) -> None:
         """All that comes before fio: its turn, its disks, its caches. Raises Failed."""
         self.enter("turn", FOREVER_S)
         paths = [disk.path for disk in self.disks] or [self.work]
         self.turn.take(paths, self.spec["if_busy"], self.tell, self.wait)
-        if self.asked():
-            raise Failed("stopped")
+        self.go_on()
         self.enter("check", 600)
         self.hold()
         self.clear_caches()
-        if self.limit:
-            raise Busy(f"took too long: {self.limit}")
         if self.spec["canary_before"]:
             self.canary("canary-before.txt")
 
@@ -1244,22 +1190,17 @@ class Unit:
             write("cache.txt", ["method kept"])
             return
         self.enter("sync", self.limits["sync"])
-        status = self.child("sync", "-f", self.work) if self.work else 1
-        if (status and self.child("sync") is None) or status is None:
-            return
+        if not self.work or self.child("sync", "-f", self.work):
+            self.child("sync")
         method, what, before, after = "fadvise", "files" if self.work else "buffers", "0", "0"
         # The kernel's own drop would take the whole machine's cache, fio itself included.
         if not self.work or os.listdir(self.work):
             self.enter("cache-drop", self.limits["sync"])
             before, method = self._cached(), "drop_caches"
-            status = self.child("sh", "-c", "echo 3 >/proc/sys/vm/drop_caches")
-            if status is None:
-                return
-            if status:
+            if self.child("sh", "-c", "echo 3 >/proc/sys/vm/drop_caches"):
                 method = "fadvise" if self.work else "none"
-                files = self._files() if self.work else ()
-                if any(self.child(*dropping(path)) is None for path in files):
-                    return
+                for path in self._files() if self.work else ():
+                    self.child(*dropping(path))
             after = "0" if before == "0" else self._cached()
         amounts = [f"before_bytes {before}", f"after_bytes {after}"]
         write("cache.txt", [f"method {method}", f"what {what}", *amounts])
@@ -1267,19 +1208,14 @@ class Unit:
     def _files(self) -> Lines:
         """The test files, on the filesystem of the directory of test files. One that is gone since
         it was listed is none: fio may unlink its files while its cache is dropped."""
-
-        def kind(path: str) -> int:
-            try:
-                found = os.lstat(path)
-            except FileNotFoundError:  # anything else is a fault: its cache may be kept
-                return 0
-            return stat.S_IFMT(found.st_mode) if found.st_dev == device else 0
-
         device = os.stat(self.work).st_dev
-        for place, names, files in os.walk(self.work):
-            names[:] = [one for one in names if kind(os.path.join(place, one)) == stat.S_IFDIR]
-            paths = [os.path.join(place, name) for name in files]
-            yield from (path for path in paths if kind(path) == stat.S_IFREG)
+        for place, _, names in os.walk(self.work):
+            for path in [os.path.join(place, name) for name in names]:
+                # Anything else is a fault: its cache may be kept.
+                with contextlib.suppress(FileNotFoundError):
+                    found = os.lstat(path)
+                    if stat.S_ISREG(found.st_mode) and found.st_dev == device:
+                        yield path
 
     def _cached(self) -> str:
         """Bytes of the test files, or of all devices' buffers, in the cache; empty: not known."""
@@ -1300,46 +1236,34 @@ class Unit:
         begin = uptime()
         reads, writes = os.pipe()
         self._thread(feed_zeros, writes)
-        with open(reads, "rb") as zeros:
-            status = self.child("sha256sum", stdin=zeros)
-        lines = [f"checksum_8mib_s {uptime() - begin:.6f}"]
-        if status is not None:
-            status = self.child(*_NULL_FIO.split())
-            lines += [read(".null")[:-1]]
-        if status is None and self.limit == "canary":
-            lines = [f"limit {self.limits['canary']} s"]
-        self.limit = "" if self.limit == "canary" else self.limit
-        self.keep(name, *lines)
-
-    def permitted(self, limit_s: float) -> bool:
-        """Whether whoever follows lets fio start; waits until there is one."""
-        granted = os.open(".go", os.O_RDWR | os.O_NONBLOCK)
+        lines = []
         try:
-            self.enter("go", limit_s)
-            self.tell(f"? {int(uptime())}")
-            while not self.over():
-                ready = granted in self.wait(1.0, granted)
-                words = os.read(granted, 4096).decode("latin-1").split() if ready else []
+            with open(reads, "rb") as zeros:
+                self.child("sha256sum", stdin=zeros)
+            lines += [f"checksum_8mib_s {uptime() - begin:.6f}"]
+            self.child(*_NULL_FIO.split())
+            lines += [read(".null")[:-1]]
+        except Failed:
+            if self.limit == "canary":
+                lines, self.limit = [f"limit {self.limits['canary']} s"], ""
+        write(name, lines)
+
+    def permitted(self) -> bool:
+        """Wait until whoever follows lets fio start; False: nobody did. Raises Failed where the
+        stage is to end."""
+        self.enter("go", FOREVER_S)
+        end = uptime() + self.limits["go"]
+        self.tell(f"? {int(uptime())}")
+        with open(os.open(".go", os.O_RDWR | os.O_NONBLOCK), "rb", buffering=0) as grants:
+            while uptime() < end:
+                self.go_on()
+                self.wait(1.0, grants.fileno())
+                words = (grants.read(4096) or b"").decode("latin-1").split()
                 # An older permission may be from a process that has gone since.
                 if any(word.isdecimal() and uptime() - int(word) <= 10 for word in words):
-                    return not self.asked()
-            return False
-        finally:
-            os.close(granted)
-
-    def may_start(self) -> bool:
-        """Whether fio may start; nobody waits for the turn of a unit that nobody follows."""
-        self.prepare()
-        while not self.permitted(self.limits["turn"]):
-            if self.limit != "go":
-                return False
-            self.limit = ""
-            self.turn.drop()
-            self.release()
-            if not self.permitted(self.limits["go"]):
-                return False
-            self.prepare()
-        return True
+                    self.go_on()
+                    return True
+        return False
 
     # fio
 
@@ -1353,22 +1277,24 @@ class Unit:
         self.enter("fio", self.limits["fio"] or FOREVER_S)
         self.beside.update(self.turn.beside())
         pages = list(volume_pages("before", self.spec["sampled"]))
-        self.began, self.started = uptime(), time.time()
-        self._samples = os.open("samples.txt", os.O_WRONLY | os.O_CREAT, 0o600)
-        self._sample(self.began)
-        self._run_fio(job)
-        finished, unix = uptime(), time.time()
+        self.started, self.began = time.time(), uptime()
+        try:
+            self._sample()
+            self._run_fio(job)
+        finally:
+            lasted, unix = uptime() - self.began, time.time()
+            self._sample()  # so that the last part of a second is counted, too
+            self.ended = self.started + lasted
+            self.append("fio.json", self._interim.text())
+        self.enter("end", 86400)
         pages += volume_pages("after", self.spec["sampled"])
-        self._sample(finished, last=True)  # so that the last part of a second is counted, too
-        self.lasted = finished - self.began
-        self.moved = unix - self.started - self.lasted
-        self.moved = 0.0 if abs(self.moved) < 0.5 else self.moved  # read one after the other
-        self.ended = self.started + self.lasted
+        moved = unix - self.ended
+        self.moved = 0.0 if abs(moved) < 0.5 else moved  # read one after the other
         changed = ""
         try:
             for disk in self.disks:
                 disk.check_same()
-                self._check_name(disk)
+                retried(disk.check_identity)  # udev may write its name anew just now
                 if not self.mount:
                     disk.check_taken()
             self.check_directory()
@@ -1376,20 +1302,11 @@ class Unit:
             changed = f"changed: {failed}"
         self.beside.update(self.turn.beside())
         if pages:
-            self.keep("volume.txt", *pages)
-        if self.spec["canary_after"] and not self.limit and not self.ending():
+            write("volume.txt", pages)
+        if self.spec["canary_after"] and not self.limit and not self.over():
             self.canary("canary-after.txt")
-        self.enter("end", 86400)
+            self.enter("end", 86400)
         return changed
-
-    def _check_name(self, disk: Disk) -> None:
-        """Raise Failed where a disk lost its name or identity; udev may write it anew just now."""
-        for _ in range(3):
-            with contextlib.suppress(Failed):
-                disk.check_identity()
-                return
-            time.sleep(0.3)
-        disk.check_identity()
 
     def _job(self) -> str:
         """The job file for fio: with the held descriptor for each disk's name, which may lead
@@ -1411,30 +1328,34 @@ class Unit:
         write("held.fio", lines)
         return "held.fio"
 
-    def _run_fio(self, job: str) -> None:
-        """Start fio, read it, and wait for its end, which a stop or the limit brings about."""
-        document = os.open("pipe.fio", os.O_RDONLY | os.O_NONBLOCK)
-        ours = os.open("pipe.fio", os.O_WRONLY)  # until fio has opened it, too
-        self.keep("fio.json")
+    def _start_fio(self, job: str) -> "subprocess.Popen[bytes]":
+        """Start fio on a job file. Raises Failed where it cannot be started."""
         options = "--output=pipe.fio --output-format=json+ --status-interval=1 --eta=never"
-        if self.asked():
-            self.fio_exit = 130
-            return
         try:
-            fio = subprocess.Popen(
+            self._fio = subprocess.Popen(
                 ["fio", *options.split(), job], stdin=NULL, stdout=PIPE, stderr=PIPE,
                 # In a session of its own: fio signals its process group where a job does not start.
                 start_new_session=True, pass_fds=[disk.descriptor for disk in self.disks],
             )  # fmt: skip
         except OSError as error:
             raise Failed(f"fio cannot be started: {error.strerror}") from error
-        self._fio, self._interim = fio, Interim()
-        self.keep("fio.pid", str(fio.pid))
-        reader = self._thread(self._read_fio, document, fio, self._interim)
+        write("fio.pid", [str(self._fio.pid)])
         if self.spec["drop_every"]:
-            self._thread(self._drop_often, self.spec["drop_every"], fio)
-        killed_from = 0.0
-        while not has_ended(fio) or reader.is_alive():
+            self._thread(self._drop_often, self.spec["drop_every"], self._fio)
+        return self._fio
+
+    def _run_fio(self, job: str) -> None:
+        """Start fio, keep what it prints, and wait for its end, which a stop or the limit brings
+        about: its documents until all that write them have ended, its two streams for two seconds
+        more at most. Raises Failed where it may not start."""
+        document = os.open("pipe.fio", os.O_RDONLY | os.O_NONBLOCK)
+        ours = os.open("pipe.fio", os.O_WRONLY)  # until fio has opened it, too
+        self.go_on()
+        fio = self._start_fio(job)
+        streams = ((fio.stdout, "stdout.txt"), (fio.stderr, "stderr.txt"))
+        reads = {document: "", **{pipe.fileno(): name for pipe, name in streams if pipe}}
+        killed_from = read_until = 0.0
+        while not has_ended(fio) or document in reads or (reads and uptime() < read_until):
             if has_ended(fio) and ours >= 0:
                 os.close(ours)
                 ours = -1
@@ -1450,67 +1371,47 @@ class Unit:
                 # What SIGKILL does not end waits for its disk in the kernel: it is left behind.
                 self.limit = self.limit or "kill"
                 break
-            self.wait(0.2 if killed_from or has_ended(fio) else 1.0)
+            ready = self.wait(0.2 if killed_from or has_ended(fio) else 1.0, *reads)
+            for pipe in [one for one in reads if one in ready]:
+                if not self._read_fio(pipe, reads[pipe]):
+                    del reads[pipe]
+                    read_until = uptime() + 2 if pipe == document else read_until
         if has_ended(fio):
             status = fio.wait()
             self.fio_exit = status if status >= 0 else 128 - status
-            self.keep("fio.exit", str(self.fio_exit))
+            write("fio.exit", [str(self.fio_exit)])
+
+    def _read_fio(self, pipe: int, stream: str) -> bool:
+        """Keep more of what fio prints, of a stream the first MiB; False: all of it was read."""
+        data = os.read(pipe, 1 << 16)
+        if stream:
+            found = stat_of(stream)
+            self.append(stream, data[: max(0, (1 << 20) - (found.st_size if found else 0))])
+        else:
+            for line in self._interim.feed(data):
+                self.tell(line)
+        return bool(data)
 
     def _kill_fio(self) -> None:
         """End fio and all that it has forked, each in a session of its own, at once."""
         if self._fio is not None and self._fio.returncode is None:
             # Not reaped by now, so its number is still its own.
             kill(-self._fio.pid, signal.SIGKILL)
-            for process in living_in(os.getcwd(), self.state):
+            for process in living_in(self._directory, self.state):
                 kill(process, signal.SIGKILL)
 
     def _thread(self, work: Callable[..., None], *given: object) -> threading.Thread:
-        """A thread that does some work beside, and wakes the main thread when it has ended."""
+        """A thread that does some work beside."""
 
         def worked() -> None:
             try:
                 work(*given)
             except Exception as error:  # noqa: BLE001 - a mistake of ours ends the unit, too
                 self.fault(error)
-            self.wake()
 
         thread = threading.Thread(target=worked, daemon=True)
         thread.start()
         return thread
-
-    def _read_fio(self, document: int, fio: "subprocess.Popen[bytes]", interim: Interim) -> None:
-        """Read what fio prints: its documents until all that write them have ended, of which the
-        newest is kept; of its two streams the first MiB, two seconds longer at most."""
-        pipes = ((fio.stdout, "stdout.txt"), (fio.stderr, "stderr.txt"))
-        made = os.O_CREAT | os.O_WRONLY
-        files = {pipe.fileno(): os.open(name, made, 0o600) for pipe, name in pipes if pipe}
-        left, end = dict.fromkeys(files, 1 << 20), 0.0
-        reads = {document, *files}
-        while reads and (document in reads or uptime() < end):
-            for pipe in select.select(reads, [], [], 1.0 if document in reads else 0.1)[0]:
-                data = os.read(pipe, 1 << 16)
-                if not data:
-                    reads.remove(pipe)
-                    end = uptime() + 2 if pipe == document else end
-                elif pipe == document:
-                    with self._writing:
-                        lines = list(interim.feed(data))
-                    for line in lines:
-                        self.tell(line)
-                elif left[pipe] > 0:
-                    with self._writing:
-                        if self._interim is not None:
-                            os.write(files[pipe], data[: left[pipe]])
-                    left[pipe] -= len(data)
-        self._keep_document()
-
-    def _keep_document(self) -> None:
-        """Write what fio printed to fio.json, once."""
-        with self._writing:
-            interim, self._interim = self._interim, None
-            if interim is not None:
-                with open("fio.json", "wb") as file:
-                    file.write(interim.text())
 
     def _drop_often(self, seconds: float, fio: "subprocess.Popen[bytes]") -> None:
         """Drop the page cache at an interval while fio runs."""
@@ -1524,7 +1425,7 @@ class Unit:
 
     # The whole
 
-    def run(self, ready: str) -> None:
+    def run(self) -> None:
         """From the turn to the last line, in this process."""
         signal.set_wakeup_fd(self._wake)
         signal.signal(signal.SIGTERM, self.caught)
@@ -1532,11 +1433,12 @@ class Unit:
         signal.signal(signal.SIGCHLD, lambda *_: None)
         signal.signal(signal.SIGHUP, signal.SIG_IGN)
         beats = self._thread(self._beat)
-        self.keep(".oom", str(self.oom_before))
-        tell_fifo(ready, b"\n")
-        reason = ""
+        reason, is_watched = "", True
         try:
-            if self.may_start():
+            write(".oom", [str(oom_kills())])
+            self.prepare()
+            is_watched = self.permitted()
+            if is_watched:
                 reason = self.measure()
         except Exception as error:  # noqa: BLE001 - a mistake of ours: fio does not outlive it
             if not isinstance(error, Failed) or self._fio is not None:
@@ -1546,18 +1448,19 @@ class Unit:
                 self.fio_exit, reason = 125, str(error)
             elif not self.asked():  # what a stop cut short has found nothing
                 self.fio_exit, reason = 125, f"refused: {error}"
-        if self.limit == "go":  # nobody came: the next one who comes starts the unit anew
-            self._over.set()
-            beats.join(5.0)
-            os.ftruncate(self._live, 0)
-            remove("pid")
-        else:
+        if is_watched:
             self.finish(reason, beats)
+            return
+        self.turn.drop()
+        self._over.set()  # the next one who comes starts the unit anew
+        beats.join(5.0)
+        os.truncate("live.tsv", 0)
+        remove("pid")
 
     def finish(self, reason: str, beats: threading.Thread) -> None:
         """Write down how it ended, and the checksums of all that is kept."""
         remove("reserve")  # what follows needs its room
-        found = {"limit": self.limit, "signal": self.signal}
+        found, seconds = {"limit": self.limit, "signal": self.signal}, self.ended - self.started
         facts = [f"{key} {value}" for key, value in found.items() if value]
         facts += ["stop asked"] if os.path.exists("stop") else []
         if self.signal and program("systemctl"):  # a machine that shuts down says so
@@ -1565,12 +1468,12 @@ class Unit:
         try:
             write("lock.txt", [*self.turn.report(), *sorted(self.beside)])
             self.turn.leave()
-            self.release()
+            self._held.close()
+            remove("held.fio")
             write("end.txt", [
-                f"boot_id {self.boot}", f"oom_kills {oom_kills() - self.oom_before}",
-                f"seconds {self.lasted:.2f}", f"clock_moved_s {self.moved:.3f}", *facts,
+                f"boot_id {boot_id()}", f"oom_kills {oom_kills() - number_in('.oom')}",
+                f"seconds {seconds:.2f}", f"clock_moved_s {self.moved:.3f}", *facts,
             ])  # fmt: skip
-            self._keep_document()  # of a fio that is left behind, whose reader goes on
             sums = [f"{sha256(name)}  {name}" for name in kept_files() if name != "live.tsv"]
             self._over.set()
             beats.join(5.0)  # until here signs of life are written to live.tsv
@@ -1581,7 +1484,7 @@ class Unit:
             self.fault(error)
             remove("SHA256SUMS")  # whoever fetches the files sums them up
         self._over.set()
-        keys = f"seconds={self.lasted:.2f} moved={self.moved:.3f}"
+        keys = f"seconds={seconds:.2f} moved={self.moved:.3f}"
         keys += "".join(f" {key}={value}" for key, value in found.items() if value)
         why = f"broken: {self.broken}" if self.broken else reason
         stopped = int(os.path.exists("stop") and not self.signal)
@@ -1992,22 +1895,21 @@ def begin(asked: Request, state: str, directory: str, files: Dict[str, str]) -> 
     if not keeps_program(state):
         put(f"{state}/.agent-{sys.hexversion:x}", CODE)
     put(directory + "/reserve", "\0" * 65536)  # room that the end of a unit takes
-    ready = f"{directory}/ready.{os.getpid()}"  # of this starter alone: several may start at once
     try:
         open(directory + "/live.tsv", "a").close()
-        for path in (directory + "/alive", directory + "/.go", directory + "/pipe.fio", ready):
+        for name in ("alive", ".go", "pipe.fio"):
             with contextlib.suppress(FileExistsError):
-                os.mkfifo(path, 0o600)
-        listens = os.open(ready, os.O_RDWR | os.O_NONBLOCK)
+                os.mkfifo(f"{directory}/{name}", 0o600)
+        listens = os.open(directory + "/alive", os.O_RDONLY | os.O_NONBLOCK)
     except OSError as error:
         raise full(directory, error) from error
-    launch(state, directory, asked["unit"], ready)
+    launch(state, directory, asked["unit"])
     until = uptime() + asked["begin_limit"]
+    # A FIFO that nobody has opened to write yet is silent; the end of who did can be read.
     while not select.select([listens], [], [], 1.0)[0] and uptime() < until:
         yield "."
     has_begun = bool(select.select([listens], [], [], 0)[0])
     os.close(listens)
-    remove(ready)
     if not os.path.exists(directory + "/pid"):
         why = read(directory + "/unit.err").strip().rpartition("\n")[2]
         if has_begun:
@@ -2016,12 +1918,12 @@ def begin(asked: Request, state: str, directory: str, files: Dict[str, str]) -> 
         raise Failed(f"it did not begin within {asked['begin_limit']} s; {why}")
 
 
-def launch(state: str, directory: str, name: str, ready: str) -> None:
+def launch(state: str, directory: str, name: str) -> None:
     """Start the unit's process, which is known by DISKBENCH_TRIAL (see `cleanup`)."""
     given = read(PROC + "/self/cmdline").split("\0")
     boot = given[given.index("-c") + 1]  # what loaded this program (calls.py)
     kept = f"{hashlib.sha256(CODE).hexdigest()} {state}/.agent"
-    words = [sys.executable, "-I", "-S", "-c", boot, kept, directory, ready]
+    words = [sys.executable, "-I", "-S", "-c", boot, kept, directory, name]
     path = os.environ.get("PATH", os.defpath)
     marks = {"DISKBENCH_TRIAL": state, "LC_ALL": "C.UTF-8", "PATH": path}
     # A unit of its own outlives the session even where logind kills what a user leaves behind; in a
@@ -2039,7 +1941,7 @@ def launch(state: str, directory: str, name: str, ready: str) -> None:
         )
 
 
-def unit_process(directory: str, ready: str) -> None:
+def unit_process(directory: str, _name: str) -> None:
     """The unit itself: the first process that links its file to `pid` goes on."""
     os.chdir(directory)
     own = f"pid.{os.getpid()}"
@@ -2051,9 +1953,8 @@ def unit_process(directory: str, ready: str) -> None:
         os.link(own, "pid")
         unit = Unit(json.loads(read("unit.json")), fifo)
     except OSError:
-        tell_fifo(ready, b"\n")
-        return
-    unit.run(ready)
+        return  # which closes the FIFO: the starter sees it
+    unit.run()
     os._exit(0)
 
 
@@ -2131,13 +2032,11 @@ def filesystem(asked: Request) -> Lines:
     remove(stop)
     with alive(), open(mount + ".lock", "a") as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)  # the program of a broken connection may still work
-        disk.check_identity()
         disk.hold()
         there = mounted_on(mount)
         if there and there != [disk.number]:
             raise Failed(f"{mount} is taken by {' '.join(there)}")
         if not there:
-            disk.check_identity()
             disk.check_use()
             disk.check_content(uuid)
             run_until(stop, [*words, disk.held])
@@ -2190,16 +2089,17 @@ def wipe(asked: Request) -> Lines:
         return  # it is gone, or another disk has its name
     # Held while it is checked and wiped, so that both concern one disk, whatever its name is.
     disk.hold()
-    for look in range(4):
-        time.sleep(0.3 * (look > 0))  # wipefs opens with O_EXCL: what only inspects it closes it
+
+    def wiped() -> None:
         check_held(disk, "before it was wiped: ")
         if disk.content(uuid):
             return  # somebody else's by now
         disk.check_use()
         status, said = ran("wipefs", "-q", "-a", disk.held, timeout=None)
-        if status == 0:
-            return
-    raise Failed(said)
+        if status:
+            raise Failed(said)
+
+    retried(wiped)  # wipefs opens with O_EXCL
 
 
 class Array:
@@ -2209,44 +2109,50 @@ class Array:
     def __init__(self, asked: Request) -> None:
         self.uuid, self.name, self.chunk = asked["uuid"], asked["name"], asked["chunk_kib"]
         self.members = [Disk(one) for one in asked["disks"]]
-        self.lost: List[Failed] = []
-        """Why members are no longer the disks that they were, of the last look at them."""
 
     def running(self) -> str:
         """The path of the running array, if it is the requested one; empty: it does not run."""
-        files = glob.glob(SYS + "/block/md*/md/uuid")
-        for name in [file.split("/")[-3] for file in files if first_line(file) == self.uuid]:
-            number = first_line(f"{SYS}/block/{name}/dev")
-            if first_line(sysfs(number, "md/level")) != "raid0":
+        for place in glob.glob(SYS + "/block/md*"):
+            name = os.path.basename(place)
+            if first_line(place + "/md/uuid") != self.uuid:
+                continue
+            if first_line(place + "/md/level") != "raid0":
                 raise Failed(f"/dev/{name} is not a RAID 0")
             for member in self.members:
                 member.check_identity()
                 if name not in holders(member.number):
                     raise Failed(f"{member.path} is not part of /dev/{name}")
-            if len(slaves(number)) != len(self.members):
+            if len(slaves(first_line(place + "/dev"))) != len(self.members):
                 raise Failed(f"/dev/{name} has other members, too")
             return "/dev/" + name
         return ""
 
-    def ours(self) -> List[Disk]:
-        """The members that are still the disks that they were, held, and carry our superblock."""
-        found, self.lost = [], []
+    def started(self, said: str) -> str:
+        """Its path when udev has looked at it. Raises Failed where it does not run: mdadm said."""
+        settle()
+        path = self.running()
+        if not path:
+            raise Failed(said or "the array did not start")
+        return path
+
+    def ours(self) -> Tuple[List[Disk], List[Failed]]:
+        """The members that are still the disks that they were, held, and carry our superblock; and
+        why others are no longer those disks."""
+        found, lost = [], []
         for member in self.members:
             try:
-                hold_checked(member)
+                member.hold()
+                found += [member] if member.carries(self.uuid) else []
             except Failed as failed:
-                self.lost.append(failed)
-                continue
-            if member.carries(self.uuid):
-                found.append(member)
-        return found
+                lost.append(failed)
+        return found, lost
 
     def take_apart(self) -> None:
         """Stop it, and clear its superblock. A member that is gone, or belongs to something else by
         now, is not touched."""
         why = ""
         for _ in range(3):
-            marked = self.ours()
+            marked, _ = self.ours()
             if not marked:
                 return
             arrays = []
@@ -2274,7 +2180,7 @@ class Array:
     def create(self) -> str:
         """Make it of members that were found free; its path."""
         for member in self.members:
-            hold_checked(member)
+            member.hold()
             member.check_use()
             member.check_content()
         status, said = ran(
@@ -2285,42 +2191,24 @@ class Array:
         )  # fmt: skip
         if status:
             raise Failed(said)
-        settle()
-        path = self.running()
-        if not path:
-            raise Failed("the array did not start")
-        return path
+        return self.started("")
 
     def find(self) -> str:
         """Its path, also where it was made and does not run, as after a restart; empty where its
         creation was interrupted, which is undone."""
         path = self.running()
-        marked = [] if path else self.ours()
-        for member in self.members:
-            member.release()
-        if path or not marked:
+        marked, lost = ([], []) if path else self.ours()
+        if not marked:
             return path
-        if self.lost:  # of an array with data, as far as can be told: nothing is taken apart
-            raise self.lost[0]
+        if lost:  # of an array with data, as far as can be told: nothing is taken apart
+            raise lost[0]
         if len(marked) < len(self.members):
             self.take_apart()
             return ""
         settle()  # udev may be about to start it
         paths = [member.path for member in self.members]
         assemble = ["mdadm", "--assemble", "/dev/md/" + self.name, "--uuid=" + self.uuid]
-        said = "" if self.running() else ran(*assemble, *paths)[1]
-        settle()
-        path = self.running()
-        if not path:
-            raise Failed(said)
-        return path
-
-
-def hold_checked(member: Disk) -> None:
-    """Hold a disk that is still the one that it was, by its name and then by the descriptor."""
-    member.check_identity()
-    member.hold()
-    member.check_identity()
+        return self.started("" if self.running() else ran(*assemble, *paths)[1])
 
 
 def settle() -> None:

@@ -33,14 +33,10 @@ minutes; our choice."""
 CANARY_LIMIT_S = 60
 """Seconds that a canary may take (0.25 s on an idle machine). After that the step is measured
 without it; our choice."""
-GO_LIMIT_S = 600
-"""Seconds that a unit waits for the permission to start fio once it has given up its turn. Then it
-ends as if it had never been started, and whoever comes starts it anew. Our choice: longer than most
-breaks of a connection; each second of it costs the host a process."""
-
-TURN_LIMIT_S = 60
-"""Seconds that such a unit keeps its turn on the disk; then others get it, and the unit waits for
-the next. Our choice: far longer than it takes to notice and replace a broken connection."""
+GO_LIMIT_S = 60
+"""Seconds that a unit waits for the permission to start fio, and keeps its turn on the disk. Then
+it ends as if it had never been started, and whoever comes starts it anew. Our choice: far longer
+than it takes to notice and replace a broken connection."""
 BEGIN_LIMIT_S = 120
 """Seconds that a unit may take from its launch to its first line. Our choice: far longer than the
 busiest machine takes to start a shell."""
@@ -109,7 +105,6 @@ def specification(unit: Unit) -> dict[str, object]:
             "sync": SYNC_LIMIT_S,
             "canary": CANARY_LIMIT_S,
             "go": GO_LIMIT_S,
-            "turn": TURN_LIMIT_S,
             "fio": math.ceil(unit.fio_limit_s) if unit.fio_limit_s else None,
         },
     }

@@ -224,21 +224,21 @@ def test_a_test_file_gone_at_the_cache_drop_is_no_error_and_a_late_disk_one(
     monkeypatch.setattr(os, "walk", lambda _: [(str(tmp_path), ["gone"], ["gone", "there"])])
     assert list(inside._files()) == [f"{tmp_path}/there"]
     monkeypatch.setattr(agent.Unit, "check", lambda _: None)
-    with pytest.raises(agent.Failed, match="/dev/sdx was missing when it was to be opened"):
+    with pytest.raises(agent.Failed, match="/dev/sdx is now gone, not 8:16"):
         inside.hold()
 
 
 def test_nothing_is_written_to_the_files_of_a_unit_that_are_summed(inside, monkeypatch):
-    """fio hangs in the kernel and is left behind: what it printed is kept, and what it prints when
-    the disk comes back changes no file whose checksum was taken."""
+    """What fio printed is kept, and what is told afterwards changes no file whose checksum was
+    taken."""
     beats = threading.Thread(target=lambda: None)
     beats.start()
-    inside._interim = agent.Interim()
-    list(inside._interim.feed(b"a word of fio\n"))
+    inside.append("fio.json", b"a word of fio\n")
+    inside.tell("#")
     monkeypatch.setattr(agent.Turn, "report", lambda _: iter(()))
     inside.finish("", beats)
     inside.tell("late")
-    inside._keep_document()
+    inside.append("fio.json", b"late")
     assert Path("fio.json").read_text() == "a word of fio\n"
     sums = subprocess.run(["sha256sum", "-c", "SHA256SUMS"], capture_output=True, text=True)
     assert sums.returncode == 0, sums.stdout

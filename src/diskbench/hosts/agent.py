@@ -43,6 +43,8 @@ from typing import IO, Any, Callable, Dict, Iterable, Iterator, List, Optional, 
 
 SYS, PROC, DEV, RUN = "/sys", "/proc", "/dev", "/run"
 """Where the kernel and udev tell of themselves; tests put other directories there."""
+PYTHON = sys.executable or os.readlink("/proc/self/exe")
+"""This Python, which does not find itself where no PATH is set."""
 Request = Dict[str, Any]
 Lines = Iterator[str]
 NULL, PIPE = subprocess.DEVNULL, subprocess.PIPE
@@ -96,6 +98,13 @@ def stat_of(path: str, follow: bool = True) -> Optional[os.stat_result]:
     return None
 
 
+def link(path: str) -> str:
+    """Where a symbolic link leads; empty where that cannot be read."""
+    with contextlib.suppress(OSError):
+        return os.readlink(path)
+    return ""
+
+
 def uptime() -> float:
     """Seconds since the machine started, which no correction of the clock changes."""
     return time.clock_gettime(7)  # CLOCK_BOOTTIME, which Python names since 3.7
@@ -140,16 +149,17 @@ def program(name: str) -> str:
 
 def ran(*words: str, timeout: Optional[float] = 60) -> Tuple[int, str]:
     """The exit status of a command, and what it printed; 127 where it is missing. What changes a
-    disk or a mount gets no `timeout`: it would be killed half done."""
+    disk or a mount gets no `timeout`: it would be killed half done. One that hangs in the kernel
+    takes no signal, and is left behind."""
     try:
-        done = subprocess.run(
-            words, stdin=NULL, stdout=PIPE, stderr=subprocess.STDOUT, timeout=timeout
-        )
+        process = subprocess.Popen(words, stdin=NULL, stdout=PIPE, stderr=subprocess.STDOUT)
+        said = process.communicate(timeout=timeout)[0]
     except subprocess.TimeoutExpired:
+        process.kill()
         return 124, f"{words[0]} did not end within {timeout:g} s"
     except OSError as error:
         return 127, f"{words[0]}: {error.strerror}"
-    return done.returncode, os.fsdecode(done.stdout).rstrip("\n")
+    return process.returncode, os.fsdecode(said).rstrip("\n")
 
 
 def kill(process: int, number: int) -> None:
@@ -335,9 +345,21 @@ def stays(true: Callable[[], object], looks: int = 4) -> object:
     return False
 
 
+def loop_status(number: str) -> Tuple[int, ...]:
+    """Device and inode of the file of a loop device, the number of the device that the file is (0:
+    none), and from which byte on it is mapped. Raises OSError."""
+    with open(os.path.join(DEV, kernel_name(number)), "rb", buffering=0) as device:
+        # LOOP_GET_STATUS64: struct loop_info64 (linux/loop.h) begins with numbers of 8 bytes.
+        return struct.unpack_from("=4Q", fcntl.ioctl(device, 0x4C05, bytes(232)))
+
+
 def backing_file(number: str) -> str:
-    """The file of a loop device; empty for other devices."""
-    return first_line(sysfs(number, "loop/backing_file"))
+    """The file of a loop device, a disk by the kernel's name: who attached it may have opened
+    another node of it. Empty for other devices."""
+    file, disk = first_line(sysfs(number, "loop/backing_file")), 0
+    with contextlib.suppress(OSError):
+        disk = loop_status(number)[2] if file else 0
+    return f"/dev/{kernel_name(number_text(disk))}" if disk else file
 
 
 def backing(number: str) -> Optional[Tuple[str, str, int, int]]:
@@ -347,10 +369,7 @@ def backing(number: str) -> Optional[Tuple[str, str, int, int]]:
     if not file:
         return None
     try:
-        with open(os.path.join(DEV, kernel_name(number)), "rb", buffering=0) as device:
-            # LOOP_GET_STATUS64: struct loop_info64 (linux/loop.h) begins with numbers of 8 bytes.
-            answer = fcntl.ioctl(device, 0x4C05, bytes(232))
-        on, inode, _, begin = struct.unpack_from("=4Q", answer)
+        on, inode, _, begin = loop_status(number)
     except OSError:
         found = stat_of(file)
         if not found:
@@ -641,13 +660,15 @@ class Claim:
         found = filter(None, map(_CLAIM.fullmatch, text.split("\n")))
         values = {one.group(1): one.group(2) for one in found}
         figures = {key: one for key, one in values.items() if re.fullmatch("[0-9]{1,14}", one)}
-        self.trial, self.user = values.get("trial", ""), values.get("user", "")
+        self.trial = values.get("trial", "")
+        # Root alone measures in the name of another user.
+        self.user = name_of(owner, str(owner)) if owner else values.get("user", "")
         self.pid, self.state = values.get("pid", ""), values.get("state", "")
         self.disks = set(values.get("disks", "").split())
         self.runs, self.since = figures.get("runs") == "1", figures.get("since", "")
         ticket, until = int(figures.get("ticket", 10**14)), int(figures.get("until", 0))
         self.ticket = ticket if ticket <= now + MOST_AHEAD else None
-        self.until = until if until <= now + DEAD_S else 0
+        self.until = until if until <= now + KEPT_S else 0
 
     @property
     def sentence(self) -> str:
@@ -770,7 +791,8 @@ class Turn:
         """Make the claim, locked, with a ticket behind those of all others that are there; that of
         an earlier step while it is kept. Raises OSError."""
         self._descriptor = locked(self.path, os.O_RDWR, self.ending)
-        if os.fstat(self._descriptor).st_uid != os.getuid():
+        found = os.fstat(self._descriptor)
+        if found.st_uid != os.getuid() or found.st_nlink > 1:  # another name of a file of ours
             raise OSError(errno.EPERM, _OTHERS, self.path)
         self.method = "flock"
         with open(locked(self.place + QUEUE, os.O_RDONLY, self.ending)):
@@ -822,7 +844,9 @@ class Turn:
                 except OSError:
                     yield claim  # its unit lives
                     continue
-                if claim.until > uptime() - 2 and os.path.isdir(claim.state):
+                # A path that another user chose may lead to a server that never answers.
+                is_known = owner not in (0, os.getuid()) or os.path.isdir(claim.state)
+                if claim.until > uptime() - 2 and is_known:
                     yield claim
                     continue
                 is_ours = owner == os.getuid() and claim.trial and claim.ticket is not None
@@ -1006,6 +1030,8 @@ def volume_pages(when: str, numbers: List[str]) -> Lines:
 
 
 FOREVER_S = 315360000
+HANGING_BEATS = 60
+"""Signs of life in a stage that is to end, after which it counts as hanging; our choice."""
 _NULL_FIO = (
     "fio --name=null --thread --ioengine=null --rw=randread --bs=4k --size=1g --time_based "
     "--runtime=50ms --clocksource=clock_gettime --output-format=json --eta=never --output=.null"
@@ -1039,6 +1065,7 @@ class Unit:
         self.boot, self.oom_before = boot_id(), oom_kills()
         self._stage, self._stage_end = "check", uptime() + 600
         self._over, self._writing = threading.Event(), threading.Lock()
+        self._is_quiet = threading.Event()  # no more signs of life are written to live.tsv
         self._samples = self._anchor = -1
         self._fio: "Optional[subprocess.Popen[bytes]]" = None
         self._interim: Optional[Interim] = None  # from the start of fio until it is in fio.json
@@ -1114,18 +1141,21 @@ class Unit:
             os.write(self._alive, b"\0")
 
     def _beat(self) -> None:
-        """Each second a sign of life, with what is done; while fio runs, a sample."""
-        due = time.monotonic()
-        while not self._over.is_set():
+        """Each second a sign of life, with what is done; while fio runs, a sample. None of a stage
+        that does not end as it is to: its thread hangs in the kernel, and nobody waits for that."""
+        due, overdue = time.monotonic(), 0
+        while not self._over.is_set() and overdue < HANGING_BEATS:
             stage = self._stage
             if self._samples >= 0:
                 self._sample(uptime())
             signs = {"go": f"? {int(uptime())}", "fio": "#"}
             self.tell(signs.get(stage, f"# {stage}"))
+            overdue = overdue + 1 if self.ending() and stage not in ("fio", "end") else 0
             if self.ending():
                 self.wake()
             due = max(due + 1, time.monotonic())
             self._over.wait(due - time.monotonic())
+        self._is_quiet.set()
 
     def _sample(self, now: float, last: bool = False) -> None:
         """The machine's counters, with the time by the uptime since fio began."""
@@ -1530,11 +1560,11 @@ class Unit:
         signal.signal(signal.SIGINT, self.caught)
         signal.signal(signal.SIGCHLD, lambda *_: None)
         signal.signal(signal.SIGHUP, signal.SIG_IGN)
-        beats = self._thread(self._beat)
         self.keep(".oom", str(self.oom_before))
         tell_fifo(ready, b"\n")
         reason = ""
         try:
+            self._thread(self._beat)
             if self.may_start():
                 reason = self.measure()
         except Exception as error:  # noqa: BLE001 - a mistake of ours: fio does not outlive it
@@ -1547,13 +1577,13 @@ class Unit:
                 self.fio_exit, reason = 125, f"refused: {error}"
         if self.limit == "go":  # nobody came: the next one who comes starts the unit anew
             self._over.set()
-            beats.join(5.0)
+            self._is_quiet.wait(5.0)
             os.ftruncate(self._live, 0)
             remove("pid")
         else:
-            self.finish(reason, beats)
+            self.finish(reason)
 
-    def finish(self, reason: str, beats: threading.Thread) -> None:
+    def finish(self, reason: str) -> None:
         """Write down how it ended, and the checksums of all that is kept."""
         remove("reserve")  # what follows needs its room
         found = {"limit": self.limit, "signal": self.signal}
@@ -1572,7 +1602,7 @@ class Unit:
             self._keep_document()  # of a fio that is left behind, whose reader goes on
             sums = [f"{sha256(name)}  {name}" for name in kept_files() if name != "live.tsv"]
             self._over.set()
-            beats.join(5.0)  # until here signs of life are written to live.tsv
+            self._is_quiet.wait(5.0)
             with self._writing:
                 self._is_closed = True
             write("SHA256SUMS", [*sums, f"{sha256('live.tsv')}  live.tsv"])
@@ -1615,10 +1645,9 @@ def has_ended(process: "subprocess.Popen[bytes]") -> bool:
 def living_in(directory: str, state: str) -> Iterator[int]:
     """The processes in a directory, or below it, that carry the mark of a trial's units."""
     for process in processes():
-        with contextlib.suppress(OSError):
-            at = os.readlink(f"{PROC}/{process}/cwd")
-            if (at + "/").startswith(directory + "/") and is_of_trial(process, state):
-                yield process
+        at = link(f"{PROC}/{process}/cwd")
+        if (at + "/").startswith(directory + "/") and is_of_trial(process, state):
+            yield process
 
 
 _NO_EVIDENCE = re.compile(
@@ -1908,14 +1937,25 @@ def looked_closely(number: str, looks: int) -> Lines:
         yield "unseen=" + ("yes" if first_line(sysfs(number, "stat")) == before else "active")
 
 
+_SHARE = re.compile(" - (?:nfs|cifs|smb|fuse(?!ctl)|9p|ceph|afs|lustre|gpfs|beegfs|gluster)")
+
+
 def openers(names: Set[str]) -> List[str]:
-    """Number and command of each process that has one of these devices open."""
-    paths, found = {"/dev/" + name for name in names}, {}
+    """Number and command of each process that has one of these devices open, whatever its node is
+    called there. A share whose server is gone never says what a file is: of a process that sees a
+    share, only what lies below a directory `dev` is asked."""
+    places = [f"{SYS}/class/block/{name.replace('/', '!')}/dev" for name in names]
+    numbers, found = {first_line(place) for place in places} - {""}, {}
+    sees_share: Dict[str, bool] = {}
     for process in processes():
+        space = link(f"{PROC}/{process}/ns/mnt")
+        if space not in sees_share:
+            sees_share[space] = bool(_SHARE.search(read(f"{PROC}/{process}/mountinfo")))
         for descriptor in glob.glob(f"{PROC}/{process}/fd/*"):
-            with contextlib.suppress(OSError):
-                if os.readlink(descriptor) in paths:
-                    found[process] = first_line(f"{PROC}/{process}/comm")
+            at = link(descriptor)
+            is_asked = "/dev/" in at or (at.startswith("/") and not sees_share[space])
+            if is_asked and number_of(descriptor) in numbers:
+                found[process] = first_line(f"{PROC}/{process}/comm")
     return [f"{process} {name}" for process, name in found.items()]
 
 
@@ -2020,7 +2060,7 @@ def launch(state: str, directory: str, name: str, ready: str) -> None:
     given = read(PROC + "/self/cmdline").split("\0")
     boot = given[given.index("-c") + 1]  # what loaded this program (calls.py)
     kept = f"{hashlib.sha256(CODE).hexdigest()} {state}/.agent"
-    words = [sys.executable, "-I", "-S", "-c", boot, kept, directory, ready]
+    words = [PYTHON, "-I", "-S", "-c", boot, kept, directory, ready]
     path = os.environ.get("PATH", os.defpath)
     marks = {"DISKBENCH_TRIAL": state, "LC_ALL": "C.UTF-8", "PATH": path}
     # A unit of its own outlives the session even where logind kills what a user leaves behind; in a
@@ -2389,7 +2429,7 @@ def ended_by(sudo: List[str], state: str, number: int) -> List[str]:
     asked = {"do": "end", "state": state, "signal": number}
     if not sudo:
         return list(end(asked))
-    words = [*sudo, sys.executable, "-I", "-S", "-", json.dumps(asked, ensure_ascii=False)]
+    words = [*sudo, PYTHON, "-I", "-S", "-", json.dumps(asked, ensure_ascii=False)]
     done = subprocess.run(words, input=SOURCE.encode(), stdout=PIPE)
     return os.fsdecode(done.stdout).split()
 

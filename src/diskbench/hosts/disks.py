@@ -215,9 +215,12 @@ def _state(lines: list[str]) -> DeviceState | None:
 def _copy(line: str) -> str | None:
     """What a copy of a superblock is of, from `OFFSET HEX`: where it lies and its first bytes."""
     offset_text, _, digits = line.partition(" ")
+    offset = whole(offset_text)
     try:
-        offset, data = int(offset_text), bytes.fromhex(digits)
+        data = bytes.fromhex(digits)
     except ValueError:
+        return None
+    if offset is None:
         return None
     where = format_bytes(offset)
     # btrfs says where each copy lies: struct btrfs_super_block, bytenr and magic.

@@ -88,7 +88,7 @@ def _array(host: Host, trial_id: str, action: str, members: Sequence[DeviceProof
         if re.search(r"[\t\n]", member.path + member.identity) or re.search(r"\s", member.path):
             raise InvalidValue(f"{member.path!r} ({member.identity!r}) is not the name of a disk")
     try:
-        *_, last = ask(
+        lines = ask(
             host,
             "stripe",
             root=True,
@@ -99,9 +99,11 @@ def _array(host: Host, trial_id: str, action: str, members: Sequence[DeviceProof
             chunk_kib=CHUNK_KIB,
             disks=[member.allowed for member in members],
         )
+        if not lines:
+            raise AgentError("it ended without a message")
     except AgentError as error:
         raise MeasurementFailed(
             f"the stripe of {', '.join(m.path for m in members)} on {host.name}: {error.message}",
             advice="no other disks were changed; look at them with diskbench devices",
         ) from error
-    return None if last == "none" else last.removeprefix("= ")
+    return None if lines[-1] == "none" else lines[-1].removeprefix("= ")

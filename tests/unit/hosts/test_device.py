@@ -244,6 +244,9 @@ def test_an_inspection_says_what_uses_a_disk_and_one_that_is_cut_short_is_not_co
     assert sdc.swap
     assert sda.system
     assert found.find("8:17").partition_of == "8:16"
+    for offset in (-1, 2**70):  # of a copy that a host cannot have read: `_BHRfS_M` at 0x40
+        copy = f"copy={offset} {'0' * 128}5f42485266535f4d"
+        assert parse_inspection(PRINTED.replace("tools=yes", copy)).find("8:16").copies == ()
     lines = PRINTED.splitlines(keepends=True)
     assert parse_inspection(PRINTED).complete
     for n in range(len(lines)):

@@ -87,14 +87,17 @@ def left(name, since_s):
 
 
 @pytest.mark.parametrize(
-    ("since_s", "is_held", "stays"),
-    [(40, False, False), (40, True, True), (0, False, True)],
-    ids=["long ago", "long ago, and held", "now"],
+    ("since_s", "owner", "is_held", "stays"),
+    [(40, 0, False, False), (40, 0, True, True), (0, 0, False, True), (40, 65534, False, True)],
+    ids=["long ago", "long ago, and held", "now", "long ago, of another user"],
 )
-def test_a_claim_that_lost_its_turn_long_ago_is_gone(since_s, is_held, stays, place, monkeypatch):
+def test_a_claim_that_lost_its_turn_long_ago_is_gone(
+    since_s, owner, is_held, stays, place, monkeypatch
+):
     monkeypatch.setattr(agent, "DEAD_S", 30)  # a machine may have been up for minutes only
     claim = place / "diskbench-t0.claim"
     claim.write_text(left("t0", since_s))
+    os.chown(claim, owner, owner)
     with claim.open("r+") as file:
         if is_held:
             fcntl.flock(file, fcntl.LOCK_EX)
@@ -115,13 +118,22 @@ def test_a_ticket_that_no_diskbench_gives_moves_nobody_back(ahead, place):
     assert turn.ticket <= agent.uptime() + 1
 
 
-def test_a_dead_claim_of_another_user_stays(place, monkeypatch):
-    monkeypatch.setattr(agent, "DEAD_S", 30)
+def test_a_claim_that_is_another_name_of_a_file_of_ours_changes_nothing_in_it(place):
+    ours = place / "ours"
+    ours.write_text("keep me")
+    (place / "diskbench-ours.claim").hardlink_to(ours)
+    turn = a_turn()
+    take(turn)
+    assert (turn.method, ours.read_text()) == ("none", "keep me")
+
+
+def test_of_another_users_claim_the_name_is_its_owners_and_no_path_is_followed(place, monkeypatch):
     claim = place / "diskbench-t0.claim"
-    claim.write_text(left("t0", 40))
+    claim.write_text(left("t0", -30).replace("somebody", "root"))
     os.chown(claim, 65534, 65534)
-    take(a_turn())
-    assert claim.exists()
+    monkeypatch.setattr(os.path, "isdir", lambda path: pytest.fail(f"{path} may hang"))
+    (found,) = a_turn().living()
+    assert found.user == "nobody"
 
 
 def test_a_claim_that_was_removed_while_it_was_locked_is_made_again(place, monkeypatch):

@@ -98,13 +98,6 @@ def stat_of(path: str, follow: bool = True) -> Optional[os.stat_result]:
     return None
 
 
-def link(path: str) -> str:
-    """Where a symbolic link leads; empty where that cannot be read."""
-    with contextlib.suppress(OSError):
-        return os.readlink(path)
-    return ""
-
-
 def uptime() -> float:
     """Seconds since the machine started, which no correction of the clock changes."""
     return time.clock_gettime(7)  # CLOCK_BOOTTIME, which Python names since 3.7
@@ -346,35 +339,33 @@ def stays(true: Callable[[], object], looks: int = 4) -> object:
 
 
 def loop_status(number: str) -> Tuple[int, ...]:
-    """Device and inode of the file of a loop device, the number of the device that the file is (0:
-    none), and from which byte on it is mapped. Raises OSError."""
-    with open(os.path.join(DEV, kernel_name(number)), "rb", buffering=0) as device:
+    """Of a loop device the device and inode of its file, the number of the disk that this file is
+    (0: of none), and from which byte on it is mapped. Empty where there is no file to be told."""
+    file, node = first_line(sysfs(number, "loop/backing_file")), f"{DEV}/{kernel_name(number)}"
+    if not file:
+        return ()
+    with contextlib.suppress(OSError), open(node, "rb", buffering=0) as device:
         # LOOP_GET_STATUS64: struct loop_info64 (linux/loop.h) begins with numbers of 8 bytes.
         return struct.unpack_from("=4Q", fcntl.ioctl(device, 0x4C05, bytes(232)))
+    found, begin = stat_of(file), number_in(sysfs(number, "loop/offset"))
+    return (found.st_dev, found.st_ino, found.st_rdev, begin) if found else ()
 
 
 def backing_file(number: str) -> str:
     """The file of a loop device, a disk by the kernel's name: who attached it may have opened
     another node of it. Empty for other devices."""
-    file, disk = first_line(sysfs(number, "loop/backing_file")), 0
-    with contextlib.suppress(OSError):
-        disk = loop_status(number)[2] if file else 0
-    return f"/dev/{kernel_name(number_text(disk))}" if disk else file
+    disk = (*loop_status(number), 0, 0, 0)[2]
+    path = first_line(sysfs(number, "loop/backing_file"))
+    return f"/dev/{kernel_name(number_text(disk))}" if disk else path
 
 
 def backing(number: str) -> Optional[Tuple[str, str, int, int]]:
     """Device and inode of the file of a loop device, and the bytes of it that it maps (begin, end);
     None for other devices, and where the file cannot be told."""
-    file, begin = backing_file(number), number_in(sysfs(number, "loop/offset"))
-    if not file:
+    status = loop_status(number)
+    if not status:
         return None
-    try:
-        on, inode, _, begin = loop_status(number)
-    except OSError:
-        found = stat_of(file)
-        if not found:
-            return None
-        on, inode = found.st_dev, found.st_ino
+    on, inode, _, begin = status
     return number_text(on), str(inode), begin, begin + number_in(sysfs(number, "size")) * 512
 
 
@@ -1030,6 +1021,8 @@ def volume_pages(when: str, numbers: List[str]) -> Lines:
 
 
 FOREVER_S = 315360000
+BESIDE_S = 20.0
+"""Seconds that a look at who measures beside us may take; our choice."""
 HANGING_BEATS = 60
 """Signs of life in a stage that is to end, after which it counts as hanging; our choice."""
 _NULL_FIO = (
@@ -1380,7 +1373,7 @@ class Unit:
         self.check()
         job = self._job()
         self.enter("fio", self.limits["fio"] or FOREVER_S)
-        self.beside.update(self.turn.beside())
+        self._look_beside()
         pages = list(volume_pages("before", self.spec["sampled"]))
         self.began, self.started = uptime(), time.time()
         self._samples = os.open("samples.txt", os.O_WRONLY | os.O_CREAT, 0o600)
@@ -1403,13 +1396,22 @@ class Unit:
             self.check_directory()
         except (Failed, OSError) as failed:
             changed = f"changed: {failed}"
-        self.beside.update(self.turn.beside())
+        self._look_beside()
         if pages:
             self.keep("volume.txt", *pages)
         if self.spec["canary_after"] and not self.limit and not self.ending():
             self.canary("canary-after.txt")
         self.enter("end", 86400)
         return changed
+
+    def _look_beside(self) -> None:
+        """Note who measures beside us. A fio of others may have a file of a server that never says
+        what it is: then that is not known."""
+
+        def look() -> None:
+            self.beside = self.beside.union(self.turn.beside())
+
+        self._thread(look).join(BESIDE_S)
 
     def _check_name(self, disk: Disk) -> None:
         """Raise Failed where a disk lost its name or identity; udev may write it anew just now."""
@@ -1645,9 +1647,10 @@ def has_ended(process: "subprocess.Popen[bytes]") -> bool:
 def living_in(directory: str, state: str) -> Iterator[int]:
     """The processes in a directory, or below it, that carry the mark of a trial's units."""
     for process in processes():
-        at = link(f"{PROC}/{process}/cwd")
-        if (at + "/").startswith(directory + "/") and is_of_trial(process, state):
-            yield process
+        with contextlib.suppress(OSError):
+            at = os.readlink(f"{PROC}/{process}/cwd")
+            if (at + "/").startswith(directory + "/") and is_of_trial(process, state):
+                yield process
 
 
 _NO_EVIDENCE = re.compile(
@@ -1946,16 +1949,18 @@ def openers(names: Set[str]) -> List[str]:
     share, only what lies below a directory `dev` is asked."""
     places = [f"{SYS}/class/block/{name.replace('/', '!')}/dev" for name in names]
     numbers, found = {first_line(place) for place in places} - {""}, {}
-    sees_share: Dict[str, bool] = {}
+    sees_share: Dict[int, bool] = {}
     for process in processes():
-        space = link(f"{PROC}/{process}/ns/mnt")
+        namespace = stat_of(f"{PROC}/{process}/ns/mnt")
+        space = namespace.st_ino if namespace else 0
         if space not in sees_share:
             sees_share[space] = bool(_SHARE.search(read(f"{PROC}/{process}/mountinfo")))
         for descriptor in glob.glob(f"{PROC}/{process}/fd/*"):
-            at = link(descriptor)
-            is_asked = "/dev/" in at or (at.startswith("/") and not sees_share[space])
-            if is_asked and number_of(descriptor) in numbers:
-                found[process] = first_line(f"{PROC}/{process}/comm")
+            with contextlib.suppress(OSError):
+                at = os.readlink(descriptor)
+                is_asked = "/dev/" in at or (at.startswith("/") and not sees_share[space])
+                if is_asked and number_of(descriptor) in numbers:
+                    found[process] = first_line(f"{PROC}/{process}/comm")
     return [f"{process} {name}" for process, name in found.items()]
 
 

@@ -81,6 +81,15 @@ def test_a_stage_that_hangs_in_the_kernel_gives_no_sign_of_life(inside, monkeypa
     assert Path("live.tsv").read_text() == "# check\n" * 3
 
 
+def test_a_look_at_others_that_hangs_is_not_waited_for(inside, monkeypatch):
+    answered = threading.Event()
+    monkeypatch.setattr(agent, "BESIDE_S", 0.1)
+    monkeypatch.setattr(inside.turn, "beside", lambda: [str(answered.wait())])
+    inside._look_beside()
+    assert inside.beside == set()
+    answered.set()
+
+
 def test_cleanup_needs_no_kill_of_the_host(make_unit, target, tmp_path, monkeypatch):
     program(tmp_path / "bin/kill", f"touch {tmp_path}/called; exit 1")
     unit, begun = make_unit(60), threading.Event()

@@ -6,11 +6,13 @@ import errno
 import hashlib
 import os
 import shutil
+import stat
 import subprocess
 import sys
 from collections.abc import Callable
 from contextlib import AbstractContextManager, nullcontext
 from functools import partial
+from pathlib import Path
 
 import pytest
 from tests.rigs import signatures
@@ -81,6 +83,14 @@ def formatted(*words):
     return written(by=words)
 
 
+def other_node(disk):
+    """Another name of the disk, as a container has one."""
+    node = disk.image.with_name("node")
+    node.unlink(missing_ok=True)
+    os.mknod(node, stat.S_IFBLK | 0o600, Path(disk.path).stat().st_rdev)
+    return node
+
+
 OWNERS = {
     "a DOS partition table": (signatures.write_mbr, "has a partition table (dos)"),
     "a GUID partition table": (signatures.write_gpt, "has a partition table (gpt)"),
@@ -106,7 +116,9 @@ STATES = {
     "open to read": (lambda d: exclusive(d.path, os.O_RDONLY), HELD),
     "open exclusively": (lambda d: exclusive(d.path), HELD),
     "open to write": (lambda d: exclusive(d.path, os.O_RDWR | os.O_EXCL), HELD),
+    "open by another node": (lambda d: exclusive(other_node(d), os.O_RDONLY), HELD),
     "below another device": (lambda d: backing(d.path), "is the backing device of"),
+    "below it by another node": (lambda d: backing(other_node(d)), "is the backing device of"),
 }
 
 

@@ -43,6 +43,8 @@ from typing import IO, Any, Callable, Dict, Iterable, Iterator, List, Optional, 
 
 SYS, PROC, DEV, RUN = "/sys", "/proc", "/dev", "/run"
 """Where the kernel and udev tell of themselves; tests put other directories there."""
+PYTHON = sys.executable or os.readlink("/proc/self/exe")
+"""This Python, which does not find itself where no PATH is set."""
 Request = Dict[str, Any]
 Lines = Iterator[str]
 Answer = Iterator[Union[str, List[str]]]
@@ -141,16 +143,17 @@ def program(name: str) -> str:
 
 def ran(*words: str, timeout: Optional[float] = 60) -> Tuple[int, str]:
     """The exit status of a command, and what it printed; 127 where it is missing. What changes a
-    disk or a mount gets no `timeout`: it would be killed half done."""
+    disk or a mount gets no `timeout`: it would be killed half done. One that hangs in the kernel
+    takes no signal, and is left behind."""
     try:
-        done = subprocess.run(
-            words, stdin=NULL, stdout=PIPE, stderr=subprocess.STDOUT, timeout=timeout
-        )
+        process = subprocess.Popen(words, stdin=NULL, stdout=PIPE, stderr=subprocess.STDOUT)
+        said = process.communicate(timeout=timeout)[0]
     except subprocess.TimeoutExpired:
+        process.kill()
         return 124, f"{words[0]} did not end within {timeout:g} s"
     except OSError as error:
         return 127, f"{words[0]}: {error.strerror}"
-    return done.returncode, os.fsdecode(done.stdout).rstrip("\n")
+    return process.returncode, os.fsdecode(said).rstrip("\n")
 
 
 def kill(process: int, number: int) -> None:
@@ -344,24 +347,34 @@ def retried(work: Callable[[], object]) -> None:
     work()
 
 
+def loop_status(number: str) -> Tuple[int, ...]:
+    """Of a loop device the device and inode of its file, the number of the disk that this file is
+    (0: of none), and from which byte on it is mapped. Empty where there is no file to be told."""
+    file, node = first_line(sysfs(number, "loop/backing_file")), f"{DEV}/{kernel_name(number)}"
+    if not file:
+        return ()
+    with contextlib.suppress(OSError), open(node, "rb", buffering=0) as device:
+        # LOOP_GET_STATUS64: struct loop_info64 (linux/loop.h) begins with numbers of 8 bytes.
+        return struct.unpack_from("=4Q", fcntl.ioctl(device, 0x4C05, bytes(232)))
+    found, begin = stat_of(file), number_in(sysfs(number, "loop/offset"))
+    return (found.st_dev, found.st_ino, found.st_rdev, begin) if found else ()
+
+
 def backing_file(number: str) -> str:
-    """The file of a loop device; empty for other devices."""
-    return first_line(sysfs(number, "loop/backing_file"))
+    """The file of a loop device, a disk by the kernel's name: who attached it may have opened
+    another node of it. Empty for other devices."""
+    disk = (*loop_status(number), 0, 0, 0)[2]
+    path = first_line(sysfs(number, "loop/backing_file"))
+    return f"/dev/{kernel_name(number_text(disk))}" if disk else path
 
 
 def backing(number: str) -> Optional[Tuple[str, str, int, int]]:
     """Device and inode of the file of a loop device, and the bytes of it that it maps (begin, end);
     None for other devices, and where the file cannot be told."""
-    file, begin = backing_file(number), number_in(sysfs(number, "loop/offset"))
-    if not file:
+    status = loop_status(number)
+    if not status:
         return None
-    found, path = stat_of(file), os.path.join(DEV, kernel_name(number))
-    on, inode = (found.st_dev, found.st_ino) if found else (0, 0)
-    with contextlib.suppress(OSError), open(path, "rb", buffering=0) as device:
-        # LOOP_GET_STATUS64: struct loop_info64 (linux/loop.h) begins with numbers of 8 bytes.
-        on, inode, _, begin = struct.unpack_from("=4Q", fcntl.ioctl(device, 0x4C05, bytes(232)))
-    if not inode:
-        return None
+    on, inode, _, begin = status
     return number_text(on), str(inode), begin, begin + number_in(sysfs(number, "size")) * 512
 
 
@@ -646,14 +659,16 @@ class Claim:
         self.path, self.owner, now = path, owner, uptime()
         words = dict(_CLAIM.findall(text))
         numbers = {key: int(one) for key, one in words.items() if re.fullmatch("[0-9]{1,14}", one)}
-        self.trial, self.user = words.get("trial", ""), words.get("user", "")
+        self.trial = words.get("trial", "")
+        # Root alone measures in the name of another user.
+        self.user = name_of(owner, str(owner)) if owner else words.get("user", "")
         self.pid, self.state = words.get("pid", ""), words.get("state", "")
         self.disks = set(words.get("disks", "").split())
         self.runs, self.since = numbers.get("runs") == 1, numbers.get("since", 0)
         ticket, until = numbers.get("ticket", 10**14), numbers.get("until", 0)
         self.ticket = ticket if self.trial and ticket <= now + MOST_AHEAD else None
         self.order = (float("inf") if self.ticket is None else self.ticket, path)
-        self.until = until if until <= now + DEAD_S else 0
+        self.until = until if until <= now + KEPT_S else 0
 
     @property
     def sentence(self) -> str:
@@ -775,7 +790,8 @@ class Turn:
     def _claim(self) -> None:
         """Open the claim, and lock it for as long as this process lives. Raises OSError."""
         self.ticket, self._descriptor = 0, locked(self.path, self.ending, os.O_RDWR)
-        if os.fstat(self._descriptor).st_uid != os.getuid():
+        found = os.fstat(self._descriptor)
+        if found.st_uid != os.getuid() or found.st_nlink > 1:  # another name of a file of ours
             raise OSError(errno.EPERM, _OTHERS, self.path)
         self.method = "flock"
 
@@ -815,8 +831,12 @@ class Turn:
                 claim = Claim(path, file.read(CLAIM_BYTES).decode("latin-1"), owner)
                 if claim.disks and not claim.disks & self.disks:
                     continue
-                is_held = not got_flock(number, fcntl.LOCK_SH)
-                if is_held or (claim.until > uptime() - 2 and os.path.isdir(claim.state)):
+                if not got_flock(number, fcntl.LOCK_SH):
+                    yield claim  # its unit lives
+                    continue
+                # A path that another user chose may lead to a server that never answers.
+                is_known = owner not in (0, os.getuid()) or os.path.isdir(claim.state)
+                if claim.until > uptime() - 2 and is_known:
                     yield claim
                     continue
                 is_ours = owner == os.getuid() and claim.ticket is not None
@@ -982,6 +1002,10 @@ def volume_pages(when: str, numbers: List[str]) -> Lines:
 
 
 FOREVER_S = 315360000
+BESIDE_S = 20.0
+"""Seconds that a look at who measures beside us may take; our choice."""
+HANGING_BEATS = 60
+"""Signs of life in a stage that is to end, after which it counts as hanging; our choice."""
 _NULL_FIO = (
     "fio --name=null --thread --ioengine=null --rw=randread --bs=4k --size=1g --time_based "
     "--runtime=50ms --clocksource=clock_gettime --output-format=json --eta=never --output=.null"
@@ -1015,6 +1039,7 @@ class Unit:
         self.fio_exit = 126
         self._stage, self._stage_end = "check", uptime() + 600
         self._over, self._writing = threading.Event(), threading.RLock()
+        self._is_quiet = threading.Event()  # no more signs of life are written to live.tsv
         self._held = contextlib.ExitStack()
         self._fio: "Optional[subprocess.Popen[bytes]]" = None
         self._interim = Interim()
@@ -1029,14 +1054,15 @@ class Unit:
         """Whether it is to end, by a stop or a signal."""
         return bool(self.signal) or os.path.exists("stop")
 
+    def ending(self) -> bool:
+        """Whether the stage is to end: it is asked to, cannot go on, or takes too long."""
+        return self.asked() or bool(self.broken) or uptime() >= self._stage_end
+
     def over(self) -> bool:
-        """Whether the stage is to end: it is asked to, cannot go on, or takes too long; then its
-        name is kept."""
-        if self.asked() or self.broken:
-            return True
-        if uptime() >= self._stage_end:
+        """Whether the stage is to end; the name of one that took too long is kept."""
+        if uptime() >= self._stage_end and not self.asked() and not self.broken:
             self.limit = self.limit or self._stage
-        return uptime() >= self._stage_end
+        return self.ending()
 
     def go_on(self) -> None:
         """Raise Failed where the stage is to end."""
@@ -1085,15 +1111,18 @@ class Unit:
             os.write(self._alive, b"\0")
 
     def _beat(self) -> None:
-        """Each second a sign of life, with what is done; while fio runs, a sample."""
-        is_over = False
-        while not is_over:
+        """Each second a sign of life, with what is done; while fio runs, a sample. None of a stage
+        that does not end as it is to: its thread hangs in the kernel, and nobody waits for that."""
+        overdue, is_over = 0, False
+        while not is_over and overdue < HANGING_BEATS:
             stage = self._stage
             if self.began and not self.ended:
                 self._sample()
             signs = {"go": f"? {int(uptime())}", "fio": "#"}
             self.tell(signs.get(stage, f"# {stage}"))
+            overdue = overdue + 1 if self.ending() and stage not in ("fio", "end") else 0
             is_over = self._over.wait(1.0 - uptime() % 1.0)
+        self._is_quiet.set()
 
     def _sample(self) -> None:
         """The machine's counters, with the time by the uptime since fio began."""
@@ -1275,7 +1304,7 @@ class Unit:
         self.check()
         job = self._job()
         self.enter("fio", self.limits["fio"] or FOREVER_S)
-        self.beside.update(self.turn.beside())
+        self._look_beside()
         pages = list(volume_pages("before", self.spec["sampled"]))
         self.started, self.began = time.time(), uptime()
         try:
@@ -1300,13 +1329,22 @@ class Unit:
             self.check_directory()
         except (Failed, OSError) as failed:
             changed = f"changed: {failed}"
-        self.beside.update(self.turn.beside())
+        self._look_beside()
         if pages:
             write("volume.txt", pages)
         if self.spec["canary_after"] and not self.limit and not self.over():
             self.canary("canary-after.txt")
             self.enter("end", 86400)
         return changed
+
+    def _look_beside(self) -> None:
+        """Note who measures beside us. A fio of others may have a file of a server that never says
+        what it is: then that is not known."""
+
+        def look() -> None:
+            self.beside = self.beside.union(self.turn.beside())
+
+        self._thread(look).join(BESIDE_S)
 
     def _job(self) -> str:
         """The job file for fio: with the held descriptor for each disk's name, which may lead
@@ -1432,10 +1470,10 @@ class Unit:
         signal.signal(signal.SIGINT, self.caught)
         signal.signal(signal.SIGCHLD, lambda *_: None)
         signal.signal(signal.SIGHUP, signal.SIG_IGN)
-        beats = self._thread(self._beat)
         reason, is_watched = "", True
         try:
             write(".oom", [str(oom_kills())])
+            self._thread(self._beat)
             self.prepare()
             is_watched = self.permitted()
             if is_watched:
@@ -1449,15 +1487,15 @@ class Unit:
             elif not self.asked():  # what a stop cut short has found nothing
                 self.fio_exit, reason = 125, f"refused: {error}"
         if is_watched:
-            self.finish(reason, beats)
+            self.finish(reason)
             return
         self.turn.drop()
         self._over.set()  # the next one who comes starts the unit anew
-        beats.join(5.0)
+        self._is_quiet.wait(5.0)
         os.truncate("live.tsv", 0)
         remove("pid")
 
-    def finish(self, reason: str, beats: threading.Thread) -> None:
+    def finish(self, reason: str) -> None:
         """Write down how it ended, and the checksums of all that is kept."""
         remove("reserve")  # what follows needs its room
         found, seconds = {"limit": self.limit, "signal": self.signal}, self.ended - self.started
@@ -1476,7 +1514,7 @@ class Unit:
             ])  # fmt: skip
             sums = [f"{sha256(name)}  {name}" for name in kept_files() if name != "live.tsv"]
             self._over.set()
-            beats.join(5.0)  # until here signs of life are written to live.tsv
+            self._is_quiet.wait(5.0)
             with self._writing:
                 self._is_closed = True
             write("SHA256SUMS", [*sums, f"{sha256('live.tsv')}  live.tsv"])
@@ -1809,13 +1847,26 @@ def looked_closely(number: str, looks: int) -> Lines:
         yield "unseen=" + ("yes" if first_line(sysfs(number, "stat")) == before else "active")
 
 
+_SHARE = re.compile(" - (?:nfs|cifs|smb|fuse(?!ctl)|9p|ceph|afs|lustre|gpfs|beegfs|gluster)")
+
+
 def openers(names: Set[str]) -> List[str]:
-    """Number and command of each process that has one of these devices open."""
-    paths, found = {"/dev/" + name for name in names}, {}
+    """Number and command of each process that has one of these devices open, whatever its node is
+    called there. A share whose server is gone never says what a file is: of a process that sees a
+    share, only what lies below a directory `dev` is asked."""
+    places = [f"{SYS}/class/block/{name.replace('/', '!')}/dev" for name in names]
+    numbers, found = {first_line(place) for place in places} - {""}, {}
+    sees_share: Dict[int, bool] = {}
     for process in processes():
+        namespace = stat_of(f"{PROC}/{process}/ns/mnt")
+        space = namespace.st_ino if namespace else 0
+        if space not in sees_share:
+            sees_share[space] = bool(_SHARE.search(read(f"{PROC}/{process}/mountinfo")))
         for descriptor in glob.glob(f"{PROC}/{process}/fd/*"):
             with contextlib.suppress(OSError):
-                if os.readlink(descriptor) in paths:
+                at = os.readlink(descriptor)
+                is_asked = "/dev/" in at or (at.startswith("/") and not sees_share[space])
+                if is_asked and number_of(descriptor) in numbers:
                     found[process] = first_line(f"{PROC}/{process}/comm")
     return [f"{process} {name}" for process, name in found.items()]
 
@@ -1923,7 +1974,7 @@ def launch(state: str, directory: str, name: str) -> None:
     given = read(PROC + "/self/cmdline").split("\0")
     boot = given[given.index("-c") + 1]  # what loaded this program (calls.py)
     kept = f"{hashlib.sha256(CODE).hexdigest()} {state}/.agent"
-    words = [sys.executable, "-I", "-S", "-c", boot, kept, directory, name]
+    words = [PYTHON, "-I", "-S", "-c", boot, kept, directory, name]
     path = os.environ.get("PATH", os.defpath)
     marks = {"DISKBENCH_TRIAL": state, "LC_ALL": "C.UTF-8", "PATH": path}
     # A unit of its own outlives the session even where logind kills what a user leaves behind; in a
@@ -2278,9 +2329,9 @@ def ended_by(sudo: List[str], state: str, number: int) -> List[str]:
     asked = {"do": "end", "state": state, "signal": number}
     if not sudo:
         return list(end(asked))
-    words = [*sudo, sys.executable, "-I", "-S", "-", json.dumps(asked, ensure_ascii=False)]
+    words = [*sudo, PYTHON, "-I", "-S", "-", json.dumps(asked, ensure_ascii=False)]
     done = subprocess.run(words, input=SOURCE.encode(), stdout=PIPE)
-    return os.fsdecode(done.stdout).split()
+    return [json.loads(line) for line in done.stdout.splitlines()]
 
 
 def gone(*paths: str, sudo: List[str]) -> None:
@@ -2349,7 +2400,7 @@ COMMANDS: Dict[str, Callable[[Request], Answer]] = {command.__name__: command fo
 
 
 def main() -> int:
-    """One request; or the unit, by its directory and the starter's FIFO."""
+    """One request; or the unit, by its directory and its name."""
     os.umask(0o077)
     os.environ["LC_ALL"] = "C"
     if len(sys.argv) == 3:

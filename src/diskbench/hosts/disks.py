@@ -210,11 +210,10 @@ def _state(lines: list[str]) -> DeviceState | None:
 def _copy(line: str) -> str | None:
     """What a copy of a superblock is of, from `OFFSET HEX`: where it lies and its first bytes."""
     offset_text, _, digits = line.partition(" ")
-    try:
-        offset, data = int(offset_text), bytes.fromhex(digits)
-    except ValueError:
+    offset = whole(offset_text)
+    if offset is None or not re.fullmatch("(?:[0-9a-f]{2})*", digits):
         return None
-    where = format_bytes(offset)
+    where, data = format_bytes(offset), bytes.fromhex(digits)
     # btrfs says where each copy lies: struct btrfs_super_block, bytenr and magic.
     if data[0x40:0x48] == b"_BHRfS_M" and data[0x30:0x38] == offset.to_bytes(8, "little"):
         return f"btrfs at {where}"

@@ -99,9 +99,11 @@ def _array(host: Host, trial_id: str, action: str, members: Sequence[DeviceProof
             chunk_kib=CHUNK_KIB,
             disks=[member.allowed for member in members],
         )
+        if not answer:
+            raise AgentError("it ended without a message")
     except AgentError as error:
         raise MeasurementFailed(
             f"the stripe of {', '.join(m.path for m in members)} on {host.name}: {error.message}",
             advice="no other disks were changed; look at them with diskbench devices",
         ) from error
-    return next((path for path, *_ in answer if path), None)
+    return answer[-1][0] or None

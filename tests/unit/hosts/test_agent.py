@@ -12,16 +12,19 @@ import threading
 from pathlib import Path
 
 import pytest
+from tests.rigs.fake_host import FakeHost
 from tests.rigs.windows import first_on_path, program
 
-from diskbench.errors import ConnectionLost, MeasurementFailed
+from diskbench.errors import ConnectionLost, MeasurementFailed, ReleaseFailed
 from diskbench.hosts import agent, calls, local
 from diskbench.hosts import unit as units
 from diskbench.hosts.disks import parse_inspection
 from diskbench.hosts.facts import gather_and_look
 from diskbench.hosts.jobs import start_and_watch
 from diskbench.hosts.local import LocalHost
+from diskbench.hosts.stripe import unstripe
 from diskbench.hosts.workspace import cleanup
+from diskbench.ports import Completed
 
 HERE = LocalHost()
 ALLOWED = {"path": "/dev/sdx", "number": "8:16", "identity": "serial", "size": 4096}
@@ -57,6 +60,34 @@ def test_what_changes_a_disk_or_a_mount_is_not_killed_half_done():
             found.append(ast.unparse(node))
             assert "timeout=None" in found[-1]
     assert len(found) == 7
+
+
+def test_a_command_that_takes_no_signal_is_left_behind(monkeypatch):
+    """As one that hangs in the kernel, for a disk that does not answer."""
+    kill, killed = subprocess.Popen.kill, []
+    monkeypatch.setattr(subprocess.Popen, "kill", lambda process: killed.append(process))
+    status, said = agent.ran("sleep", "60", timeout=0.1)
+    assert (status, said) == (124, "sleep did not end within 0.1 s")
+    with killed[0] as process:
+        assert process.poll() is None
+        kill(process)
+
+
+def test_a_stage_that_hangs_in_the_kernel_gives_no_sign_of_life(inside, monkeypatch):
+    monkeypatch.setattr(agent, "HANGING_BEATS", 3)
+    monkeypatch.setattr(inside._over, "wait", lambda _: None)
+    inside.enter("check", 0)
+    inside._beat()
+    assert Path("live.tsv").read_text() == "# check\n" * 3
+
+
+def test_a_look_at_others_that_hangs_is_not_waited_for(inside, monkeypatch):
+    answered = threading.Event()
+    monkeypatch.setattr(agent, "BESIDE_S", 0.1)
+    monkeypatch.setattr(inside.turn, "beside", lambda: [str(answered.wait())])
+    inside._look_beside()
+    assert inside.beside == set()
+    answered.set()
 
 
 def test_cleanup_needs_no_kill_of_the_host(make_unit, target, tmp_path, monkeypatch):
@@ -121,6 +152,10 @@ def test_a_name_brings_no_line_into_an_answer_whatever_it_holds(monkeypatch, cap
     with pytest.raises(calls.AgentError, match=r"^a\nb$"):
         list(calls.heard([failed]))
     assert list(calls.heard([b'"half \\ud800"'])) == [["half ?"]]
+    host = FakeHost()
+    host.run = lambda *_, **__: Completed(0, b"", b"")
+    with pytest.raises(ReleaseFailed, match="it ended without a message"):
+        unstripe(host, "t", [])
 
 
 class Member:
@@ -231,12 +266,11 @@ def test_a_test_file_gone_at_the_cache_drop_is_no_error_and_a_late_disk_one(
 def test_nothing_is_written_to_the_files_of_a_unit_that_are_summed(inside, monkeypatch):
     """What fio printed is kept, and what is told afterwards changes no file whose checksum was
     taken."""
-    beats = threading.Thread(target=lambda: None)
-    beats.start()
     inside.append("fio.json", b"a word of fio\n")
     inside.tell("#")
     monkeypatch.setattr(agent.Turn, "report", lambda _: iter(()))
-    inside.finish("", beats)
+    inside._is_quiet.set()
+    inside.finish("")
     inside.tell("late")
     inside.append("fio.json", b"late")
     assert Path("fio.json").read_text() == "a word of fio\n"
@@ -285,6 +319,23 @@ def test_a_mistake_of_the_program_ends_fio_and_is_told(make_unit, monkeypatch):
     with pytest.raises(MeasurementFailed, match=r"was ended .*KeyError: 'stop_patience'"):
         start_and_watch(HERE, unit, ticked.append, lambda: bool(ticked))
     assert list(agent.living_in(unit.directory, unit.state_dir)) == []
+
+
+@pytest.mark.slow
+def test_a_unit_without_a_path_finds_its_python_and_one_that_gets_no_thread_says_so(
+    make_unit, target, monkeypatch
+):
+    known, unit = local.argv, make_unit(0.2)
+    monkeypatch.setattr(local, "argv", lambda script, **_: ["env", "-i", *known(script)])
+    assert start_and_watch(HERE, unit, lambda _: None, lambda: False).fio_exit == 0
+    words = ["setpriv", "--reuid=64999", "--regid=64999", "--clear-groups", "prlimit", "--nproc=2"]
+    monkeypatch.setattr(local, "argv", lambda script, **_: [*words, *known(script)])
+    for path in (target.state_dir, target.work_dir):
+        os.chown(path, 64999, 64999)
+    unit = unit.model_copy(update={"run_index": 1})
+    with pytest.raises(MeasurementFailed, match=r"was ended .* can't start new thread"):
+        start_and_watch(HERE, unit, lambda _: None, lambda: False)
+    os.chown(target.work_dir, os.getuid(), -1)
 
 
 def test_an_old_python_gives_way_to_the_one_that_came_with_the_system(tmp_path, monkeypatch):

@@ -223,6 +223,9 @@ def test_an_inspection_says_what_uses_a_disk_and_one_that_is_cut_short_is_not_co
     assert found.complete
     for n in range(len(ANSWER)):
         assert not parse_inspection(ANSWER[:n]).complete
+    for offset in (-1, 2**70):  # of a copy that a host cannot have read: `_BHRfS_M` at 0x40
+        copy = f"copy={offset} {'0' * 128}5f42485266535f4d"
+        assert parse_inspection([[*ANSWER[1], copy]]).find("8:16").copies == ()
 
 
 JOB = (

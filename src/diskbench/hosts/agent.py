@@ -2329,8 +2329,9 @@ def ended_by(sudo: List[str], state: str, number: int) -> List[str]:
     asked = {"do": "end", "state": state, "signal": number}
     if not sudo:
         return list(end(asked))
-    words = [*sudo, PYTHON, "-I", "-S", "-", json.dumps(asked, ensure_ascii=False)]
-    done = subprocess.run(words, input=SOURCE.encode(), stdout=PIPE)
+    load = "import marshal, sys; exec(marshal.load(sys.stdin.buffer))"
+    words = [*sudo, PYTHON, "-I", "-S", "-c", load, json.dumps(asked, ensure_ascii=False)]
+    done = subprocess.run(words, input=CODE, stdout=PIPE)
     return [json.loads(line) for line in done.stdout.splitlines()]
 
 
@@ -2392,9 +2393,8 @@ def pack(asked: Request) -> int:
     return packer.wait() if packed_by == "zstd" else 0
 
 
-SOURCE: str = globals().get("SOURCE", "")
 CODE: bytes = globals().get("CODE", b"")
-"""The text of this program, where it was sent with a request, and what it was compiled to."""
+"""What this program was compiled to, where it was sent with a request or kept of one."""
 _ALL = (facts, devices, directories, start, parse, filesystem, wipe, stripe, cleanup, end)
 COMMANDS: Dict[str, Callable[[Request], Answer]] = {command.__name__: command for command in _ALL}
 

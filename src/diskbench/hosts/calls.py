@@ -26,8 +26,9 @@ OWN_PYTHON, OWN_AGENT = "_DISKBENCH_PYTHON", "_DISKBENCH_AGENT"
 """The variables that name the Python of diskbench itself and its agent.py on its own machine
 (local.py). What stands first in PATH may be a shim, as pyenv's, which takes 0.1 s or leads nowhere;
 of its own file Python keeps the bytecode."""
-NO_PYTHON_EXIT = 96
-"""Exit status without such a Python; no tool that diskbench calls uses it."""
+GONE_EXIT, NO_PYTHON_EXIT = 95, 96
+"""Exit status where the program is not kept, and without such a Python; no tool that diskbench
+calls uses them."""
 _MISSING, _GONE = (json.dumps({"failed": why}) for why in (f"there is no {NEEDED}", GONE))
 
 # Without % and $, which systemd-run could take for its own, where a unit is started by it.
@@ -43,7 +44,7 @@ if sys.version_info < (3, 6):
     print({_MISSING!r}); sys.exit(96)
 import hashlib, marshal
 digest, _, kept = sys.argv.pop(1).partition(" ")
-text, code = "", b""
+code = b""
 if kept:
     try:
         kept += "-" + hex(sys.hexversion)[2:]
@@ -69,7 +70,7 @@ else:
         except OSError:
             pass
     code = marshal.dumps(made or compile(text, "agent.py", "exec"))
-exec(marshal.loads(code), {{"__name__": "__main__", "SOURCE": text, "CODE": code}})
+exec(marshal.loads(code), {{"__name__": "__main__", "CODE": code}})
 """
 _SCRIPT = """\
 for python in "${{{own}:-python3}}" python3 /usr/libexec/platform-python; do
@@ -162,12 +163,17 @@ def ask(
     *,
     stdin: bytes = b"",
     root: bool = False,
+    kept_in: str = "",
     timeout_s: float = 60.0,
     **given: object,
 ) -> list[list[str]]:
     """The host's answer, line by line. Raises AgentError with its reason where it failed, and
     HostUnavailable where there is no Python."""
-    done = host.run(request(do, kept_in="", **given), stdin=stdin, timeout_s=timeout_s, root=root)
+    text = request(do, kept_in=kept_in, **given)
+    done = host.run(text, stdin=stdin, timeout_s=timeout_s, root=root)
+    if done.exit == GONE_EXIT and kept_in:  # it is brought again
+        is_kept(kept_in, "")
+        return ask(host, do, stdin=stdin, root=root, kept_in="", timeout_s=timeout_s, **given)
     if done.exit == NO_PYTHON_EXIT:
         raise HostUnavailable(f"{host.name} has no {NEEDED}", advice=HOW)
     answer = list(heard(done.stdout.split(b"\n")))

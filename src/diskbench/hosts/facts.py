@@ -206,7 +206,7 @@ def _extra(by_section: Sections) -> dict[str, object]:
         "distribution_id": system.get("ID", "").strip("\"'"),
         "directory": _first(by_section, "directory"),
         "cgroup": by_section.get("cgroup", []),
-        "boot_id": _first(by_section, "boot"),
+        "boot_id": key_values(by_section.get("boot", [])).get("boot_id", ""),
         "machine_id": _first(by_section, "machine")[:_MACHINE_ID_DIGITS],
         "disks": _first(by_section, "disks").split(),
         "busy": [line for line in by_section.get("busy", []) if line.strip()],

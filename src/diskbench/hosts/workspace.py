@@ -8,7 +8,7 @@ from collections.abc import Callable
 from uuid import UUID, uuid5
 
 from diskbench.errors import AgentError, Interrupted, MeasurementFailed, ReleaseFailed
-from diskbench.hosts.calls import SIGN_OF_LIFE, ask, heard, request
+from diskbench.hosts.calls import SIGN_OF_LIFE, ask, heard, is_kept, request
 from diskbench.hosts.device import DeviceProof
 from diskbench.hosts.shell import assignments
 from diskbench.model.spec import ResolvedTarget
@@ -150,7 +150,10 @@ def cleanup(host: Host, target: ResolvedTarget) -> None:
             )
     try:
         work, mount = target.work_dir or "", mount_point(target) or ""
-        ask(host, "cleanup", timeout_s=120.0, state=target.state_dir, work=work, mount=mount)
+        state = target.state_dir
+        kept_in = state if target.kind == "directory" else ""  # else it may be root's
+        ask(host, "cleanup", kept_in=kept_in, timeout_s=120.0, state=state, work=work, mount=mount)
+        is_kept(state, "")
     except AgentError as error:
         raise ReleaseFailed(f"left on {host.name}: {error.message}") from error
     if target.filesystem != "none":

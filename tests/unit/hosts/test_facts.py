@@ -32,6 +32,7 @@ def test_this_machine_says_what_it_is(tmp_path):
     assert {"libaio", "psync", "null"} <= set(facts.fio_engines)
     assert facts.is_root
     assert facts.can_sudo
+    assert facts.extra["boot_id"] == Path("/proc/sys/kernel/random/boot_id").read_text().strip()
     assert abs(facts.clock_offset_s) < 1
     found = subprocess.check_output(["findmnt", "-n", "-o", "TARGET,FSTYPE", "--target", tmp_path])
     assert (facts.mount.mount_point, facts.mount.fstype) == tuple(found.decode().split())

@@ -272,7 +272,9 @@ def test_broken_connections_cost_nothing_but_notes(make_unit, tmp_path):
 
 
 @pytest.mark.parametrize("spoil", [Path.unlink, lambda kept: kept.write_bytes(b"other"), None])
-def test_the_program_is_sent_once_a_trial_and_again_where_it_changed(make_unit, tmp_path, spoil):
+def test_the_program_is_sent_once_a_trial_and_again_where_it_changed(
+    make_unit, target, tmp_path, spoil
+):
     host, unit, notes = FakeHost(), make_unit(0.1), []
     watch(host, unit)
     (kept,) = Path(unit.state_dir).glob(".agent-*")
@@ -282,8 +284,11 @@ def test_the_program_is_sent_once_a_trial_and_again_where_it_changed(make_unit, 
         spoil(kept)
     watch(host, unit.model_copy(update={"name": "001-again"}), on_note=notes.append)
     collect(host, unit, tmp_path / "got")
+    if spoil:
+        spoil(kept)
+    cleanup(host, target)
     brought = [len(call) > 20_000 for call in host.calls[sent:] if '"do"' in call]
-    assert brought == ([False, True, False] if spoil else [False, False])
+    assert brought == ([False, True, False, False, True] if spoil else [False] * 3)
     assert len(notes) == bool(spoil)
 
 

@@ -284,12 +284,12 @@ def _levels(limits: Iterable[Allowance | None]) -> tuple[float, ...]:
     )
 
 
-def programs(guest: str) -> frozenset[str]:
-    """The names of the programs that run in the machine now."""
+def commands(guest: str) -> frozenset[str]:
+    """The commands that run in the machine now, their words separated by NULs."""
     found = set()
     for pid in members(find_groups().of(guest)):
         try:
-            found.add(Path(f"/proc/{pid}/comm").read_text("utf-8", "replace").strip())
+            found.add(Path(f"/proc/{pid}/cmdline").read_text("utf-8", "replace"))
         except OSError:  # it ended while we looked
             continue
     return frozenset(found)

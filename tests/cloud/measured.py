@@ -68,8 +68,9 @@ def read_iops(found, *, cached=False):
 
 
 def is_measuring(machines):
-    """Whether a step runs in one of these guests. fio alone may be a canary."""
-    return any({"fio", "awk"} <= guests.programs(name) for name in machines)
+    """Whether a step runs in one of these guests; a canary's fio has another output."""
+    commands = [one for name in machines for one in guests.commands(name)]
+    return any("\0--output=pipe.fio\0" in one for one in commands)
 
 
 # IOPS that a machine of two cores reaches beside a full test run. The slowest seen beside four test

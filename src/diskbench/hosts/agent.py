@@ -2268,16 +2268,11 @@ def settle() -> None:
 
 
 def stripe(asked: Request) -> Lines:
-    """Find, create or remove (`action`) the trial's array; its path, empty where there is none."""
-    array, action, path = Array(asked), asked["action"], ""
-    if program("mdadm"):
-        if action == "remove":
-            array.take_apart()
-        else:
-            path = array.find() if action == "find" else array.create()
-    elif action != "remove":  # without it nothing was made
+    """Find or create (`action`) the trial's array; its path, empty where there is none."""
+    if not program("mdadm"):
         raise Failed("mdadm is not installed")
-    yield path
+    array = Array(asked)
+    yield array.find() if asked["action"] == "find" else array.create()
 
 
 def cleanup(asked: Request) -> Lines:

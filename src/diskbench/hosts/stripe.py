@@ -1,4 +1,4 @@
-"""Several disks of one trial as one RAID 0, which diskbench makes, finds again and takes apart.
+"""Several disks of one trial as one RAID 0, which diskbench makes, and finds again.
 
 The array's UUID derives from the trial. The kernel shows it (`md/uuid`), so it is also the identity
 by which the array is checked like any other disk (device.py, agent.py). Its members are refused
@@ -13,7 +13,6 @@ from diskbench.errors import (
     AgentError,
     InvalidValue,
     MeasurementFailed,
-    ReleaseFailed,
     TargetRefused,
 )
 from diskbench.hosts.calls import ask
@@ -65,21 +64,6 @@ def stripe(host: Host, trial_id: str, members: Sequence[DeviceProof]) -> str:
         path = _array(host, trial_id, "create", numbered)
     assert path is not None
     return path
-
-
-def unstripe(host: Host, trial_id: str, members: Sequence[DeviceProof]) -> None:
-    """Stop this trial's array, if it exists, and clear its superblock from its members.
-
-    A member that is gone, or belongs to something else by now, is not touched. Raises ReleaseFailed
-    where the array is in use or a member cannot be cleared.
-    """
-    try:
-        _array(host, trial_id, "remove", members)
-    except MeasurementFailed as error:
-        raise ReleaseFailed(
-            f"the stripe of trial {trial_id} on {host.name} could not be removed: {error.message}",
-            advice=error.advice,
-        ) from error
 
 
 def _array(host: Host, trial_id: str, action: str, members: Sequence[DeviceProof]) -> str | None:

@@ -15,14 +15,15 @@ import pytest
 from tests.rigs.fake_host import FakeHost
 from tests.rigs.windows import first_on_path, program
 
-from diskbench.errors import ConnectionLost, MeasurementFailed, ReleaseFailed
+from diskbench.errors import ConnectionLost, MeasurementFailed
 from diskbench.hosts import agent, calls, local
 from diskbench.hosts import unit as units
+from diskbench.hosts.device import DeviceProof
 from diskbench.hosts.disks import parse_inspection
 from diskbench.hosts.facts import gather_and_look
 from diskbench.hosts.jobs import start_and_watch
 from diskbench.hosts.local import LocalHost
-from diskbench.hosts.stripe import unstripe
+from diskbench.hosts.stripe import stripe
 from diskbench.hosts.workspace import cleanup
 from diskbench.ports import Completed
 
@@ -154,8 +155,9 @@ def test_a_name_brings_no_line_into_an_answer_whatever_it_holds(monkeypatch, cap
     assert list(calls.heard([b'"half \\ud800"'])) == [["half ?"]]
     host = FakeHost()
     host.run = lambda *_, **__: Completed(0, b"", b"")
-    with pytest.raises(ReleaseFailed, match="it ended without a message"):
-        unstripe(host, "t", [])
+    pair = [DeviceProof(path=x, number="-", identity=x, size_bytes=1) for x in ("/dev/a", "/dev/b")]
+    with pytest.raises(MeasurementFailed, match="it ended without a message"):
+        stripe(host, "t", pair)
 
 
 class Member:

@@ -1,7 +1,6 @@
 """What agent.py does where a disk, a process, a file or a host is not as it was a moment ago."""
 
 import ast
-import contextlib
 import json
 import os
 import signal
@@ -15,7 +14,7 @@ import pytest
 from tests.rigs.fake_host import FakeHost
 from tests.rigs.windows import first_on_path, program
 
-from diskbench.errors import ConnectionLost, MeasurementFailed
+from diskbench.errors import MeasurementFailed
 from diskbench.hosts import agent, calls, local
 from diskbench.hosts import unit as units
 from diskbench.hosts.device import DeviceProof
@@ -24,7 +23,6 @@ from diskbench.hosts.facts import gather_and_look
 from diskbench.hosts.jobs import start_and_watch
 from diskbench.hosts.local import LocalHost
 from diskbench.hosts.stripe import stripe
-from diskbench.hosts.workspace import cleanup
 from diskbench.ports import Completed
 
 HERE = LocalHost()
@@ -89,24 +87,6 @@ def test_a_look_at_others_that_hangs_is_not_waited_for(inside, monkeypatch):
     inside._look_beside()
     assert inside.beside == set()
     answered.set()
-
-
-def test_cleanup_needs_no_kill_of_the_host(make_unit, target, tmp_path, monkeypatch):
-    program(tmp_path / "bin/kill", f"touch {tmp_path}/called; exit 1")
-    unit, begun = make_unit(60), threading.Event()
-
-    def follow() -> None:
-        with contextlib.suppress(MeasurementFailed, ConnectionLost):
-            start_and_watch(HERE, unit, lambda _: begun.set(), lambda: False)
-
-    thread = threading.Thread(target=follow)
-    thread.start()
-    assert begun.wait(200)
-    with monkeypatch.context() as patched:
-        patched.setenv("PATH", first_on_path(tmp_path / "bin"))
-        cleanup(HERE, target)
-    thread.join(200)
-    assert not (tmp_path / "called").exists()
 
 
 # --- What the kernel and a host say

@@ -4,7 +4,6 @@ import contextlib
 import json
 import os
 import re
-import shutil
 import signal
 import subprocess
 import threading
@@ -14,12 +13,12 @@ import pytest
 from tests.rigs.fake_host import FakeHost, Fault
 from tests.rigs.loops import tmpfs
 from tests.rigs.waiting import started, until
-from tests.rigs.windows import first_on_path, program
 
 from diskbench.errors import ConnectionLost, EvidenceDamaged, MeasurementFailed, ReleaseFailed
 from diskbench.fio.recorded import CHECKSUM_S, NULL_IOPS, parse_cache_drop, parse_canary
 from diskbench.hosts import collect as collecting
 from diskbench.hosts import jobs
+from diskbench.hosts.agent import living_in
 from diskbench.hosts.collect import collect
 from diskbench.hosts.jobs import start_and_watch, stop
 from diskbench.hosts.local import LocalHost
@@ -45,6 +44,7 @@ def test_a_step_leaves_all_its_files_and_its_ticks_agree_with_fio(make_unit, tmp
     end = watch(LocalHost(), unit, on_tick=ticks.append)
     assert (end.fio_exit, end.stopped) == (0, False)
     assert 2 <= end.seconds_in_fio < 200
+    until(lambda: not list(living_in(unit.directory, unit.state_dir)), "the end of all of it", 50)
     names = {p.name for p in collect(LocalHost(), unit, tmp_path / "got")}
     assert {
         "job.fio", "fio.json", "live.tsv", "stderr.txt", "samples.txt", "cache.txt", "fio.exit",
@@ -222,24 +222,6 @@ def test_the_machines_page_cache_is_dropped_only_with_test_files(make_unit, targ
     Path(target.work_dir, name).write_bytes(b"1")
     watch(LocalHost(), again)
     assert "method drop_caches\n" in Path(again.directory, "cache.txt").read_text()
-
-
-def test_nothing_of_a_unit_outlives_it(make_unit, tmp_path, monkeypatch):
-    # What waits for the next second waits for minutes here: it would be found.
-    real = shutil.which("sleep")
-    program(tmp_path / "bin/sleep", f'[ "$1" != 1 ] || set -- 100\nexec {real} "$@"')
-    monkeypatch.setenv("PATH", first_on_path(tmp_path / "bin"))
-    unit = make_unit(0.1)
-    assert watch(LocalHost(), unit).fio_exit == 0
-    mark = f"DISKBENCH_TRIAL={unit.state_dir}".encode()
-
-    def living():
-        for path in Path("/proc").glob("[0-9]*/environ"):
-            with contextlib.suppress(OSError):
-                if mark in path.read_bytes().split(b"\0"):
-                    yield path.parent.name
-
-    until(lambda: not list(living()), "the end of all", 50, log=lambda: list(living()))
 
 
 def test_without_root_the_files_own_pages_are_dropped(make_unit, target, as_nobody):

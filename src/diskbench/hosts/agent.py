@@ -1925,9 +1925,11 @@ def start(asked: Request) -> Lines:
     told = re.search(r'"protocol": (\d+)', read(directory + "/unit.json"))
     if was_there and int(told.group(1) if told else 1) != asked["protocol"]:
         raise Failed("another version of diskbench started it: continue with that one")
-    files: Dict[str, str] = json.loads(os.fsdecode(sys.stdin.buffer.readline()) or "{}")
+    files = os.fsdecode(sys.stdin.buffer.readline())
     if not was_there:
-        yield from begin(asked, state, directory, files)
+        if not files.endswith("\n"):  # who asked was killed, or the connection broke
+            raise Failed("the files of the step did not come")
+        yield from begin(asked, state, directory, json.loads(files))
     yield from follow(asked, directory, was_there)
 
 

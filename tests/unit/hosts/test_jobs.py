@@ -22,7 +22,7 @@ from diskbench.hosts.agent import living_in
 from diskbench.hosts.collect import collect
 from diskbench.hosts.jobs import start_and_watch, stop
 from diskbench.hosts.local import LocalHost
-from diskbench.hosts.unit import start_script
+from diskbench.hosts.unit import payload, start_script
 from diskbench.hosts.workspace import cleanup, directories, make_workspace
 
 pytestmark = pytest.mark.slow
@@ -106,6 +106,16 @@ def test_a_trial_that_was_cleaned_away_is_not_made_again_by_who_still_follows_it
         watch(Cut(), unit, first=directories(target))
     assert not Path(target.state_dir).exists()
     assert not Path(target.work_dir).exists()
+
+
+def test_a_start_whose_files_do_not_come_whole_starts_nothing(make_unit):
+    """The controller is killed, or the connection breaks, while it says what to measure."""
+    unit = make_unit(0.2)
+    for come in (b"", payload(unit)[:-9]):
+        *_, last = LocalHost().stream(start_script(unit, 1), stdin=come)
+        assert last == b'{"failed": "the files of the step did not come"}'
+        assert not Path(unit.directory, "pid").exists()
+    assert watch(LocalHost(), unit).fio_exit == 0
 
 
 def test_a_second_start_attaches_and_starts_no_second_fio(make_unit):

@@ -577,10 +577,10 @@ class Disk:
         mapped = backing(self.number)
         for place in sorted(glob.glob(SYS + "/block/loop*/loop/backing_file")):
             loop = first_line(place[: -len("loop/backing_file")] + "dev")
-            if backing_file(loop) in paths:
-                raise Failed(f"{backing_file(loop)} is the backing device of {kernel_name(loop)}")
-            other = backing(loop) if mapped and loop != self.number else None
-            if not mapped or not other or other[:2] != mapped[:2]:
+            file, other = backing_file(loop), backing(loop)
+            if file in paths:
+                raise Failed(f"{file} is the backing device of {kernel_name(loop)}")
+            if not mapped or not other or loop == self.number or other[:2] != mapped[:2]:
                 continue
             if other[2] < mapped[3] and mapped[2] < other[3]:
                 raise Failed(f"{self.path} shares its backing file with /dev/{kernel_name(loop)}")
@@ -1044,7 +1044,7 @@ class Unit:
         self._fio: "Optional[subprocess.Popen[bytes]]" = None
         self._interim = Interim()
         self._is_closed = False  # nothing is written any more: the files are summed
-        self._woken, self._wake = os.pipe()  # a signal writes to it, too: a lock could be held then
+        self._woken, self._wake = os.pipe()  # a signal writes to it: a lock could be held then
         os.set_blocking(self._woken, False)
         os.set_blocking(self._wake, False)
 
